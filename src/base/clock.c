@@ -1,0 +1,81 @@
+#include "config.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t system_mono_ms(void *arg)
+{
+	struct timespec ts;
+
+	(void)arg;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int64_t system_wall_us(void *arg)
+{
+	struct timespec ts;
+
+	(void)arg;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+const struct clock_source clock_system = {
+	.mono_ms = system_mono_ms,
+	.wall_us = system_wall_us,
+};
+
+int64_t clock_mono_ms(const struct clock_source *clock)
+{
+	return clock->mono_ms(clock->arg);
+}
+
+int64_t clock_wall_us(const struct clock_source *clock)
+{
+	return clock->wall_us(clock->arg);
+}
+
+void clock_format_utc(char *buf, int64_t wall_us, int digits)
+{
+	int64_t sec = wall_us / 1000000, frac = wall_us % 1000000;
+	char tail[16] = "";
+	struct tm tm;
+	time_t t;
+
+	if (frac < 0) {
+		frac += 1000000;
+		sec--;
+	}
+	t = (time_t)sec;
+	memset(&tm, 0, sizeof(tm));
+	gmtime_r(&t, &tm);
+	if (digits == 3)
+		snprintf(tail, sizeof(tail), ".%03d", (int)(frac / 1000));
+	else if (digits == 6)
+		snprintf(tail, sizeof(tail), ".%06d", (int)frac);
+	snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d%sZ", tm.tm_year + 1900,
+		tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, tail);
+}
+
+void clock_format_age(char *buf, int64_t ms)
+{
+	const char *sign = ms < 0 ? "-" : "";
+	uint64_t s = (ms < 0 ? 0 - (uint64_t)ms : (uint64_t)ms) / 1000;
+
+	if (s < 60)
+		snprintf(buf, CLOCK_TEXT_MAX, "%s%" PRIu64 "s", s ? sign : "", s);
+	else if (s < 3600)
+		snprintf(buf, CLOCK_TEXT_MAX, "%s%" PRIu64 "m", sign, s / 60);
+	else if (s < 86400 && s / 60 % 60)
+		snprintf(buf, CLOCK_TEXT_MAX, "%s%" PRIu64 "h%" PRIu64 "m", sign, s / 3600,
+			s / 60 % 60);
+	else if (s < 86400)
+		snprintf(buf, CLOCK_TEXT_MAX, "%s%" PRIu64 "h", sign, s / 3600);
+	else
+		snprintf(buf, CLOCK_TEXT_MAX, "%s%" PRIu64 "d", sign, s / 86400);
+}

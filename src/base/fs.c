@@ -1,0 +1,140 @@
+#include "config.h"
+
+#include "base/fs.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fs_error(struct err *err, enum err_code code, const char *what, const char *path)
+{
+	return err_set(err, code, "can't %s %s: %s", what, path, strerror(errno));
+}
+
+static int fs_read_fd(int fd, const char *path, struct str *out, struct err *err)
+{
+	char buf[65536];
+	ssize_t n;
+
+	while ((n = read(fd, buf, sizeof(buf))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fs_error(err, ERR_IO, "read", path);
+		str_add_mem(out, buf, (size_t)n);
+		if (out->full)
+			return err_set(
+				err, ERR_LIMIT, "%s is larger than %zu bytes", path, out->max);
+	}
+	return 0;
+}
+
+int fs_read(const char *path, struct str *out, struct err *err)
+{
+	struct stat st;
+	int fd, rc;
+
+	/* O_NONBLOCK: a FIFO without a writer must not hang the open. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return fs_error(err, errno == ENOENT ? ERR_NOTFOUND : ERR_IO, "open", path);
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		rc = err_set(err, ERR_IO, "%s is a directory, not a file", path);
+	else
+		rc = fs_read_fd(fd, path, out, err);
+	close(fd);
+	return rc;
+}
+
+static int fs_write_fd(int fd, const char *mem, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, mem, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -1;
+		mem += n;
+		len -= (size_t)n;
+	}
+	return fsync(fd);
+}
+
+int fs_write_atomic(const char *path, const void *mem, size_t len, struct err *err)
+{
+	struct str tmp;
+	int fd, rc = 0;
+
+	str_init(&tmp, 4096);
+	str_addf(&tmp, "%s.XXXXXX", path);
+	if (tmp.full)
+		return err_set(err, ERR_LIMIT, "the path %.40s... is too long", path);
+	fd = mkostemp(tmp.s, O_CLOEXEC); /* mode 0600 */
+	if (fd < 0) {
+		rc = fs_error(err, ERR_IO, "create a file beside", path);
+		str_release(&tmp);
+		return rc;
+	}
+	if (fs_write_fd(fd, mem, len) < 0)
+		rc = fs_error(err, ERR_IO, "write", path);
+	if (close(fd) < 0 && !rc)
+		rc = fs_error(err, ERR_IO, "write", path);
+	if (!rc && rename(tmp.s, path) < 0)
+		rc = fs_error(err, ERR_IO, "replace", path);
+	if (rc)
+		unlink(tmp.s);
+	str_release(&tmp);
+	return rc;
+}
+
+int fs_make_dirs(const char *path, struct err *err)
+{
+	char *copy = xstrdup(path), *p = copy;
+	int rc = 0;
+
+	do {
+		p = strchr(p + 1, '/');
+		if (p)
+			*p = '\0';
+		if (*copy && mkdir(copy, 0700) < 0 && errno != EEXIST)
+			rc = fs_error(err, ERR_IO, "make the directory", copy);
+		if (p)
+			*p = '/';
+	} while (p && !rc);
+	free(copy);
+	return rc;
+}
+
+static int fs_xdg(const char *variable, const char *below_home, char **ret_path, struct err *err)
+{
+	const char *dir = getenv(variable), *home = getenv("HOME");
+	struct str path;
+
+	str_init(&path, 4096);
+	if (dir && dir[0] == '/')
+		str_addf(&path, "%s/baton", dir);
+	else if (home && home[0] == '/')
+		str_addf(&path, "%s/%s/baton", home, below_home);
+	else
+		return err_set(err, ERR_NOTFOUND, "neither %s nor HOME is set", variable);
+	*ret_path = str_take(&path);
+	return 0;
+}
+
+int fs_state_dir(char **ret_path, struct err *err)
+{
+	return fs_xdg("XDG_STATE_HOME", ".local/state", ret_path, err);
+}
+
+int fs_config_dir(char **ret_path, struct err *err)
+{
+	return fs_xdg("XDG_CONFIG_HOME", ".config", ret_path, err);
+}

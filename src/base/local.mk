@@ -1,0 +1,9 @@
+noinst_LIBRARIES += src/libbase.a
+src_libbase_a_SOURCES = \
+	src/base/clock.c src/base/clock.h \
+	src/base/err.c src/base/err.h \
+	src/base/fs.c src/base/fs.h \
+	src/base/map.c src/base/map.h \
+	src/base/mem.c src/base/mem.h \
+	src/base/str.c src/base/str.h \
+	src/base/text.c src/base/text.h

@@ -1,0 +1,55 @@
+#include "config.h"
+
+#include "base/mem.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void *out_of_memory(void)
+{
+	static const char line[] = "baton: out of memory\n";
+
+	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
+		abort();
+	abort();
+}
+
+void *xmalloc(size_t size)
+{
+	void *p = malloc(size ? size : 1);
+
+	return p ? p : out_of_memory();
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+	void *p = calloc(n ? n : 1, size ? size : 1);
+
+	return p ? p : out_of_memory();
+}
+
+void *xrealloc(void *p, size_t n, size_t size)
+{
+	void *q;
+
+	if (size && n > SIZE_MAX / size)
+		return out_of_memory();
+	q = realloc(p, n * size ? n * size : 1);
+	return q ? q : out_of_memory();
+}
+
+char *xstrndup(const char *s, size_t len)
+{
+	char *p = xmalloc(len + 1);
+
+	memcpy(p, s, len);
+	p[len] = '\0';
+	return p;
+}
+
+char *xstrdup(const char *s)
+{
+	return xstrndup(s, strlen(s));
+}

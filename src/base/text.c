@@ -1,0 +1,220 @@
+#include "config.h"
+
+#include "base/text.h"
+#include "base/err.h"
+#include "base/str.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <string.h>
+#include <wchar.h>
+#include <wctype.h>
+
+bool text_init_locale(void)
+{
+	if (setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0)
+		return true;
+	setlocale(LC_CTYPE, "C.UTF-8");
+	return false;
+}
+
+size_t text_decode(const char *s, size_t len, uint32_t *ret_cp)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *p = (const unsigned char *)s;
+	uint32_t cp;
+	size_t n, i;
+
+	if (!len)
+		return 0;
+	if (p[0] < 0x80) {
+		*ret_cp = p[0];
+		return 1;
+	}
+	if (p[0] >= 0xc2 && p[0] < 0xe0) {
+		n = 2;
+		cp = p[0] & 0x1f;
+	} else if (p[0] >= 0xe0 && p[0] < 0xf0) {
+		n = 3;
+		cp = p[0] & 0x0f;
+	} else if (p[0] >= 0xf0 && p[0] < 0xf5) {
+		n = 4;
+		cp = p[0] & 0x07;
+	} else {
+		return 0;
+	}
+	if (n > len)
+		return 0;
+	for (i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		cp = cp << 6 | (p[i] & 0x3f);
+	}
+	if (cp < least[n] || cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
+		return 0;
+	*ret_cp = cp;
+	return n;
+}
+
+struct cp_range {
+	uint32_t first, last;
+};
+
+/*
+ * Format characters (Unicode general category Cf and the separators Zl and Zp) that a C library may call printable, and
+ * that reorder, hide or join what stands beside them; and the private and tag areas, which show as nothing.
+ */
+static const struct cp_range text_hidden[] = {
+	{ 0x00ad, 0x00ad }, { 0x034f, 0x034f }, { 0x0600, 0x0605 }, { 0x061c, 0x061c },
+	{ 0x06dd, 0x06dd }, { 0x070f, 0x070f }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },
+	{ 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },
+	{ 0x3164, 0x3164 }, { 0xe000, 0xf8ff }, { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff },
+	{ 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb }, { 0x1d173, 0x1d17a }, { 0xe0000, 0x10ffff },
+};
+
+static bool text_cp_hidden(uint32_t cp)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(text_hidden) / sizeof(text_hidden[0]); i++)
+		if (cp >= text_hidden[i].first && cp <= text_hidden[i].last)
+			return true;
+	return false;
+}
+
+int text_cp_width(uint32_t cp)
+{
+	if (cp >= 0x20 && cp < 0x7f)
+		return 1;
+	if (cp < 0xa0 || text_cp_hidden(cp) || !iswprint((wint_t)cp))
+		return -1;
+	return wcwidth((wchar_t)cp);
+}
+
+void text_escape(struct str *out, const void *bytes, size_t len)
+{
+	const char *s = bytes;
+	size_t i = 0;
+
+	while (i < len) {
+		size_t run = i, n;
+		uint32_t cp;
+
+		while (run < len && s[run] >= 0x20 && s[run] < 0x7f && s[run] != '\\')
+			run++;
+		if (run > i) {
+			str_add_mem(out, s + i, run - i);
+			i = run;
+			continue;
+		}
+		if (s[i] == '\\') {
+			str_add(out, "\\\\");
+			i++;
+			continue;
+		}
+		n = text_decode(s + i, len - i, &cp);
+		if (n && text_cp_width(cp) >= 0) {
+			str_add_mem(out, s + i, n);
+			i += n;
+			continue;
+		}
+		for (n = n ? n : 1; n > 0; n--, i++)
+			str_addf(out, "\\x%02x", (unsigned char)s[i]);
+	}
+}
+
+void text_escape_cut(struct str *out, const void *bytes, size_t len, size_t max_bytes)
+{
+	const char *s = bytes;
+	size_t cut = max_bytes;
+
+	if (len <= max_bytes) {
+		text_escape(out, bytes, len);
+		return;
+	}
+	/* Not in the middle of a sequence. */
+	while (cut > 0 && max_bytes - cut < 4 && ((unsigned char)s[cut] & 0xc0) == 0x80)
+		cut--;
+	text_escape(out, bytes, cut);
+	str_add(out, "...");
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+int text_unescape(struct str *out, const char *s)
+{
+	while (*s) {
+		int hi, lo;
+
+		if (*s != '\\') {
+			str_add_char(out, *s++);
+			continue;
+		}
+		if (s[1] == '\\') {
+			str_add_char(out, '\\');
+			s += 2;
+			continue;
+		}
+		if (s[1] != 'x' || (hi = hex_digit(s[2])) < 0 || (lo = hex_digit(s[3])) < 0)
+			return ERR_USAGE;
+		str_add_char(out, (char)(hi << 4 | lo));
+		s += 4;
+	}
+	return out->full ? ERR_LIMIT : 0;
+}
+
+size_t text_width(const char *s)
+{
+	size_t len = strlen(s), width = 0, n;
+	uint32_t cp;
+
+	while (len) {
+		int w;
+
+		n = text_decode(s, len, &cp);
+		if (!n)
+			n = 1, cp = '?';
+		w = text_cp_width(cp);
+		width += w < 0 ? 1 : (size_t)w;
+		s += n;
+		len -= n;
+	}
+	return width;
+}
+
+size_t text_distance(const char *a, const char *b, size_t max)
+{
+	enum { LONGEST = 128 };
+	size_t row[LONGEST + 1];
+	size_t la = strlen(a), lb = strlen(b), i, j;
+
+	if (la > LONGEST || lb > LONGEST)
+		return max + 1;
+	for (j = 0; j <= lb; j++)
+		row[j] = j;
+	for (i = 1; i <= la; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (j = 1; j <= lb; j++) {
+			size_t best = diagonal + (a[i - 1] != b[j - 1]);
+
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			diagonal = row[j];
+			row[j] = best;
+		}
+	}
+	return row[lb] > max ? max + 1 : row[lb];
+}

@@ -1,0 +1,3 @@
+noinst_LIBRARIES += src/libio.a
+src_libio_a_SOURCES = \
+	src/io/yaml.c src/io/yaml.h

@@ -1,0 +1,39 @@
+#ifndef MODEL_JOURNAL_H
+#define MODEL_JOURNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One thing that happened: a hand-over, a finding that came or went, trouble with a source. All texts are sanitised, one
+ * block with the struct: free() it.
+ */
+struct event {
+	uint64_t seq;
+	int64_t at_us;	    /* wall clock; TIME_UNKNOWN: the system kept no time (etcd's history) */
+	int64_t token;	    /* orders events without a time; 0: none */
+	const char *source;
+	const char *id;	    /* of the singleton; NULL: of the source itself */
+	const char *what;   /* "took", "released", "hand-over", "state", "finding", "cleared", "source", "gap" */
+	const char *text;
+};
+
+/* One block; the caller frees it. source, id, what, text are copied; id may be NULL. */
+struct event *event_new(int64_t at_us, int64_t token, const char *source, const char *id,
+	const char *what, const char *text);
+
+/* A bounded list, oldest first; the oldest fall out. Not thread safe. */
+struct journal {
+	struct event **events; /* a ring */
+	size_t n, cap, first;
+	uint64_t seq; /* of the newest */
+};
+
+void journal_init(struct journal *j, size_t cap);
+void journal_release(struct journal *j);
+/* Takes the event over, and numbers it. */
+void journal_add(struct journal *j, struct event *event);
+/* Event i of the n, oldest first. Borrowed. */
+const struct event *journal_at(const struct journal *j, size_t i);
+
+#endif

@@ -1,0 +1,13 @@
+noinst_LIBRARIES += src/libmodel.a
+src_libmodel_a_SOURCES = \
+	src/model/details.def \
+	src/model/findings.def \
+	src/model/mechanisms.def \
+	src/model/states.def \
+	src/model/thresholds.def \
+	src/model/draft.c src/model/draft.h \
+	src/model/singleton.c src/model/singleton.h \
+	src/model/snapshot.c src/model/snapshot.h \
+	src/model/thresholds.h \
+	src/model/verdict.c src/model/verdict.h \
+	src/model/words.c src/model/words.h

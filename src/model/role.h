@@ -1,0 +1,35 @@
+#ifndef MODEL_ROLE_H
+#define MODEL_ROLE_H
+
+#include "model/verdict.h"
+
+enum harm { HARM_UNKNOWN, HARM_HARMLESS, HARM_ANNOYING, HARM_HARMFUL };
+enum tristate { TRI_UNKNOWN, TRI_NO, TRI_YES };
+
+/* A singleton as the operator's config declares it; all texts are the settings'. */
+struct role {
+	const char *name;
+	enum harm harm;
+	enum tristate idempotent;
+	enum tristate fenced;
+	const char *const *witnesses; /* ids */
+	size_t n_witnesses;
+};
+
+/* A role as the board sees it: the worst of its witnesses, and the findings of the role itself (dup-holder, fit). */
+struct role_view {
+	const struct role *role;
+	const struct row **witnesses; /* n_witnesses entries; NULL where there is no such row. Borrowed from the board */
+	const struct snapshot **sources; /* of each witness; NULL where no such source */
+	enum state state;
+	struct row *self; /* mechanism SOURCE, id "role/NAME": the verdict of the role */
+};
+
+/* "harmless", "annoying", "harmful"; NULL for unknown. */
+const char *harm_word(enum harm harm);
+int harm_from_word(const char *word);
+
+/* The role that has this id among its witnesses, or NULL. */
+const struct role *role_of(const struct role *roles, size_t n, const char *id);
+
+#endif

@@ -1,0 +1,102 @@
+#include "config.h"
+
+#include "model/singleton.h"
+
+#include <stdlib.h>
+
+struct singleton *singleton_ref(const struct singleton *s)
+{
+	/* The counter is the one part of an immutable thing that changes. */
+	struct singleton *own = (struct singleton *)(uintptr_t)s;
+
+	if (own)
+		__atomic_add_fetch(&own->refs, 1, __ATOMIC_RELAXED);
+	return own;
+}
+
+void singleton_unref(const struct singleton *s)
+{
+	struct singleton *own = (struct singleton *)(uintptr_t)s;
+
+	if (own && __atomic_sub_fetch(&own->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		free(own);
+}
+
+const struct claim *singleton_claim(
+	const struct singleton *s, enum claim_kind kind, uint32_t *pos)
+{
+	while (*pos < s->n_claims) {
+		const struct claim *c = &s->claims[(*pos)++];
+
+		if (c->kind == kind)
+			return c;
+	}
+	return NULL;
+}
+
+const struct claim *singleton_holder(const struct singleton *s)
+{
+	uint32_t pos = 0;
+
+	return singleton_claim(s, CLAIM_HOLDER, &pos);
+}
+
+uint32_t singleton_count(const struct singleton *s, enum claim_kind kind)
+{
+	uint32_t pos = 0, n = 0;
+
+	while (singleton_claim(s, kind, &pos))
+		n++;
+	return n;
+}
+
+static const struct detail *detail_find(
+	const struct detail *details, size_t n, enum detail_id id)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (details[i].id == id)
+			return &details[i];
+	return NULL;
+}
+
+const struct detail *claim_detail(const struct claim *c, enum detail_id id)
+{
+	return detail_find(c->details, c->n_details, id);
+}
+
+const struct detail *singleton_detail(const struct singleton *s, enum detail_id id)
+{
+	return detail_find(s->details, s->n_details, id);
+}
+
+static int64_t detail_int(const struct detail *d, int64_t absent)
+{
+	return d && !d->hidden ? d->i : absent;
+}
+
+static const char *detail_text(const struct detail *d, const char *absent)
+{
+	return d && !d->hidden ? d->s : absent;
+}
+
+int64_t claim_int(const struct claim *c, enum detail_id id, int64_t absent)
+{
+	return detail_int(claim_detail(c, id), absent);
+}
+
+const char *claim_text(const struct claim *c, enum detail_id id, const char *absent)
+{
+	return detail_text(claim_detail(c, id), absent);
+}
+
+int64_t singleton_int(const struct singleton *s, enum detail_id id, int64_t absent)
+{
+	return detail_int(singleton_detail(s, id), absent);
+}
+
+const char *singleton_text(const struct singleton *s, enum detail_id id, const char *absent)
+{
+	return detail_text(singleton_detail(s, id), absent);
+}

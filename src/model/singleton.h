@@ -1,0 +1,88 @@
+#ifndef MODEL_SINGLETON_H
+#define MODEL_SINGLETON_H
+
+#include "model/words.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * One fact about a claim or a singleton. Unknown is a value: a detail that the server hid from us stands with `hidden`
+ * set; one that it has not got is absent.
+ */
+struct detail {
+	enum detail_id id;
+	bool hidden; /* there, and not shown to us for want of a privilege */
+	union {
+		int64_t i;     /* INT, BIG, HEX, TIME (us), MS, BOOL */
+		const char *s; /* TEXT, sanitised; never NULL unless hidden */
+	};
+};
+
+enum claim_kind {
+	CLAIM_HOLDER,
+	CLAIM_WAITER, /* in the queue; position is its place */
+	CLAIM_MEMBER, /* of MECH_SOURCE: an endpoint of the source */
+};
+
+/* A process' claim on a singleton. */
+struct claim {
+	enum claim_kind kind;
+	uint16_t n_details;
+	uint32_t position;    /* waiters: from 1; 0 where the system has no order */
+	const char *identity; /* sanitised, whole */
+	const char *key;      /* binds the claim for ever: "4711@1767322923000000", "rev:1482" */
+	const struct detail *details;
+};
+
+#define TIME_UNKNOWN INT64_MIN
+
+/*
+ * One thing that at most one process should do at a time, as one source saw it at one moment: facts only, no judgement.
+ * Immutable and shared: one block of memory, made by a draft (draft.h), counted by references from any thread.
+ */
+struct singleton {
+	int refs; /* atomic; see singleton_ref */
+	enum mechanism mechanism;
+	enum token_kind token_kind;
+	bool has_token;
+	uint16_t n_details;
+	uint32_t n_claims;
+	int64_t token;
+	int64_t lease_granted_ms;     /* the leader's; TIME_UNKNOWN: no lease, or not known */
+	int64_t lease_deadline_ms;    /* our monotonic clock at its end, as read; TIME_UNKNOWN */
+	int64_t lease_read_ms;	      /* our monotonic clock when it was read; TIME_UNKNOWN */
+	uint64_t hash;		      /* of all that follows from the source's answer: equal facts, equal hash */
+	const char *id;		      /* SOURCE/PATH, sanitised */
+	const char *path;	      /* points into id, behind the first slash */
+	const char *name;	      /* the operator's or the tool's name for it; NULL when none */
+	const struct claim *claims;   /* holders first, then waiters in the queue's order */
+	const struct detail *details; /* of the singleton itself */
+};
+
+/* Takes and gives back a reference; both take NULL. The last one frees. Safe from any thread. */
+struct singleton *singleton_ref(const struct singleton *s);
+void singleton_unref(const struct singleton *s);
+
+/* The first claim of a kind, from index *pos on (start with 0); NULL at the end. *pos is moved behind it. */
+const struct claim *singleton_claim(
+	const struct singleton *s, enum claim_kind kind, uint32_t *pos);
+/* The first holder, or NULL. */
+const struct claim *singleton_holder(const struct singleton *s);
+uint32_t singleton_count(const struct singleton *s, enum claim_kind kind);
+
+/*
+ * The first detail of that id, or NULL: claim_detail of a claim, singleton_detail of the singleton. A hidden detail is
+ * returned: ask for it before you use the value.
+ */
+const struct detail *claim_detail(const struct claim *c, enum detail_id id);
+const struct detail *singleton_detail(const struct singleton *s, enum detail_id id);
+
+/* The value, or the given one when the detail is absent or hidden. */
+int64_t claim_int(const struct claim *c, enum detail_id id, int64_t absent);
+const char *claim_text(const struct claim *c, enum detail_id id, const char *absent);
+int64_t singleton_int(const struct singleton *s, enum detail_id id, int64_t absent);
+const char *singleton_text(const struct singleton *s, enum detail_id id, const char *absent);
+
+#endif

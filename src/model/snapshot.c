@@ -1,0 +1,318 @@
+#include "config.h"
+
+#include "model/snapshot.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *source_state_word(enum source_state state)
+{
+	static const char *const words[] = {
+		[SOURCE_CONNECTING] = "connecting",
+		[SOURCE_OK] = "ok",
+		[SOURCE_DEGRADED] = "degraded",
+		[SOURCE_FAILING] = "failing",
+	};
+
+	return words[state];
+}
+
+static struct chunk *chunk_ref(struct chunk *chunk)
+{
+	__atomic_add_fetch(&chunk->refs, 1, __ATOMIC_RELAXED);
+	return chunk;
+}
+
+static void chunk_unref(struct chunk *chunk)
+{
+	uint32_t i;
+
+	if (!chunk || __atomic_sub_fetch(&chunk->refs, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
+	for (i = 0; i < chunk->n; i++)
+		row_unref(chunk->rows[i]);
+	free(chunk);
+}
+
+struct snapshot *snapshot_ref(const struct snapshot *snap)
+{
+	/* The counter is the one part of an immutable thing that changes. */
+	struct snapshot *own = (struct snapshot *)(uintptr_t)snap;
+
+	if (own)
+		__atomic_add_fetch(&own->refs, 1, __ATOMIC_RELAXED);
+	return own;
+}
+
+static void hidden_free(const struct hidden *hidden, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		free((char *)(uintptr_t)hidden[i].what);
+		free((char *)(uintptr_t)hidden[i].remedy);
+	}
+	free((struct hidden *)(uintptr_t)hidden);
+}
+
+void snapshot_unref(const struct snapshot *snap)
+{
+	struct snapshot *own = (struct snapshot *)(uintptr_t)snap;
+	size_t i;
+
+	if (!own || __atomic_sub_fetch(&own->refs, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
+	for (i = 0; i < own->n_chunks; i++)
+		chunk_unref(own->chunks[i]);
+	free(own->chunks);
+	hidden_free(own->hidden, own->n_hidden);
+	free((char *)(uintptr_t)own->source);
+	free((char *)(uintptr_t)own->kind);
+	free((char *)(uintptr_t)own->environment);
+	free((char *)(uintptr_t)own->error);
+	free((char *)(uintptr_t)own->server);
+	row_unref(own->self);
+	free(own);
+}
+
+const struct row *snapshot_row(const struct snapshot *snap, size_t i)
+{
+	return snap->chunks[i / CHUNK_ROWS]->rows[i % CHUNK_ROWS];
+}
+
+const struct row *snapshot_find(const struct snapshot *snap, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < snap->n_rows; i++) {
+		const struct row *row = snapshot_row(snap, i);
+
+		if (strcmp(row->s->id, id) == 0)
+			return row;
+	}
+	return NULL;
+}
+
+void picture_init(struct picture *pic)
+{
+	memset(pic, 0, sizeof(*pic));
+	map_init(&pic->index);
+}
+
+void picture_release(struct picture *pic)
+{
+	size_t i;
+
+	for (i = 0; i < pic->n; i++) {
+		singleton_unref(pic->slots[i].s);
+		row_unref(pic->slots[i].row);
+	}
+	for (i = 0; i < pic->n_chunks; i++)
+		chunk_unref(pic->chunks[i]);
+	free(pic->slots);
+	free(pic->chunks);
+	free(pic->chunk_dirty);
+	map_release(&pic->index);
+	memset(pic, 0, sizeof(*pic));
+}
+
+static void picture_touch(struct picture *pic, size_t slot)
+{
+	size_t chunk = slot / CHUNK_ROWS;
+
+	while (pic->n_chunks <= chunk) {
+		MEM_GROW(pic->chunk_dirty, pic->n_chunks, pic->cap_dirty);
+		MEM_GROW(pic->chunks, pic->n_chunks, pic->cap_chunks);
+		pic->chunks[pic->n_chunks] = NULL;
+		pic->chunk_dirty[pic->n_chunks++] = true;
+	}
+	pic->chunk_dirty[chunk] = true;
+}
+
+/* Slot numbers are kept in the map as pointers, one up, since NULL means absent. */
+static void *slot_to_value(size_t slot)
+{
+	return (void *)(uintptr_t)(slot + 1);
+}
+
+static void picture_index(struct picture *pic, size_t slot)
+{
+	const char *id = pic->slots[slot].s->id;
+
+	map_put(&pic->index, id, strlen(id), slot_to_value(slot));
+}
+
+struct picture_slot *picture_find(struct picture *pic, const char *id)
+{
+	uintptr_t value = (uintptr_t)map_get(&pic->index, id, strlen(id));
+
+	return value ? &pic->slots[value - 1] : NULL;
+}
+
+bool picture_put(struct picture *pic, struct singleton *s)
+{
+	struct picture_slot *slot = picture_find(pic, s->id);
+	bool changed;
+
+	if (!slot) {
+		MEM_GROW(pic->slots, pic->n, pic->cap);
+		slot = &pic->slots[pic->n++];
+		*slot = (struct picture_slot){ .s = s, .next_ms = INT64_MIN };
+		slot->generation = pic->generation;
+		picture_index(pic, pic->n - 1);
+		picture_touch(pic, pic->n - 1);
+		return true;
+	}
+	changed = slot->s->hash != s->hash;
+	slot->generation = pic->generation;
+	singleton_unref(slot->s);
+	slot->s = s;
+	picture_index(pic, (size_t)(slot - pic->slots)); /* the key lives in the newer block */
+	if (changed)
+		slot->next_ms = INT64_MIN;
+	return changed;
+}
+
+static void picture_take_out(struct picture *pic, size_t slot)
+{
+	struct singleton *s = pic->slots[slot].s;
+
+	map_remove(&pic->index, s->id, strlen(s->id));
+	singleton_unref(s);
+	row_unref(pic->slots[slot].row);
+	pic->n--;
+	if (slot != pic->n) {
+		pic->slots[slot] = pic->slots[pic->n];
+		picture_index(pic, slot);
+		picture_touch(pic, slot);
+	}
+	picture_touch(pic, pic->n);
+}
+
+bool picture_remove(struct picture *pic, const char *id)
+{
+	struct picture_slot *slot = picture_find(pic, id);
+
+	if (!slot)
+		return false;
+	picture_take_out(pic, (size_t)(slot - pic->slots));
+	return true;
+}
+
+void picture_begin(struct picture *pic)
+{
+	pic->generation++;
+}
+
+void picture_end(struct picture *pic, void (*gone)(void *arg, const struct singleton *s), void *arg)
+{
+	size_t i = 0;
+
+	while (i < pic->n) {
+		if (pic->slots[i].generation == pic->generation) {
+			i++;
+			continue;
+		}
+		if (gone)
+			gone(arg, pic->slots[i].s);
+		picture_take_out(pic, i);
+	}
+}
+
+ptrdiff_t picture_next_due(const struct picture *pic, size_t *pos, int64_t now_ms)
+{
+	while (*pos < pic->n) {
+		size_t i = (*pos)++;
+
+		if (pic->slots[i].next_ms <= now_ms)
+			return (ptrdiff_t)i;
+	}
+	return -1;
+}
+
+void picture_judged(struct picture *pic, size_t slot, struct row *row)
+{
+	row_unref(pic->slots[slot].row);
+	pic->slots[slot].row = row;
+	pic->slots[slot].next_ms = row->v.next_ms;
+	picture_touch(pic, slot);
+}
+
+int64_t picture_due_ms(const struct picture *pic)
+{
+	int64_t due = INT64_MAX;
+	size_t i;
+
+	for (i = 0; i < pic->n; i++)
+		if (pic->slots[i].next_ms < due)
+			due = pic->slots[i].next_ms;
+	return due;
+}
+
+static struct chunk *picture_chunk(const struct picture *pic, size_t number)
+{
+	size_t first = number * CHUNK_ROWS, i;
+	struct chunk *chunk = xmalloc(sizeof(*chunk));
+
+	chunk->refs = 1;
+	chunk->n = 0;
+	for (i = first; i < pic->n && chunk->n < CHUNK_ROWS; i++)
+		chunk->rows[chunk->n++] = row_ref(pic->slots[i].row);
+	return chunk;
+}
+
+static void picture_refresh_chunks(struct picture *pic)
+{
+	size_t want = (pic->n + CHUNK_ROWS - 1) / CHUNK_ROWS, i;
+
+	for (i = 0; i < pic->n_chunks; i++) {
+		if (i >= want || pic->chunk_dirty[i]) {
+			chunk_unref(pic->chunks[i]);
+			pic->chunks[i] = i < want ? picture_chunk(pic, i) : NULL;
+		}
+		pic->chunk_dirty[i] = false;
+	}
+	pic->n_chunks = want;
+}
+
+static char *copy_or_null(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+static struct hidden *hidden_copy(const struct hidden *from, size_t n)
+{
+	struct hidden *to = xcalloc(n, sizeof(*to));
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		to[i].what = xstrdup(from[i].what);
+		to[i].remedy = copy_or_null(from[i].remedy);
+	}
+	return to;
+}
+
+struct snapshot *picture_publish(struct picture *pic, const struct snapshot *head)
+{
+	struct snapshot *snap = xmalloc(sizeof(*snap));
+	size_t i;
+
+	picture_refresh_chunks(pic);
+	*snap = *head;
+	snap->refs = 1;
+	snap->seq = ++pic->seq;
+	snap->source = xstrdup(head->source);
+	snap->kind = xstrdup(head->kind);
+	snap->environment = copy_or_null(head->environment);
+	snap->error = copy_or_null(head->error);
+	snap->server = copy_or_null(head->server);
+	snap->self = row_ref(head->self);
+	snap->hidden = hidden_copy(head->hidden, head->n_hidden);
+	snap->n_rows = pic->n;
+	snap->n_chunks = pic->n_chunks;
+	snap->chunks = xcalloc(pic->n_chunks, sizeof(*snap->chunks));
+	for (i = 0; i < pic->n_chunks; i++)
+		snap->chunks[i] = chunk_ref(pic->chunks[i]);
+	return snap;
+}

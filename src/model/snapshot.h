@@ -1,0 +1,130 @@
+#ifndef MODEL_SNAPSHOT_H
+#define MODEL_SNAPSHOT_H
+
+#include "base/map.h"
+#include "model/verdict.h"
+
+enum source_state { SOURCE_CONNECTING, SOURCE_OK, SOURCE_DEGRADED, SOURCE_FAILING };
+
+/* "connecting", "ok", "degraded", "failing" */
+const char *source_state_word(enum source_state state);
+
+/* Something that this source may not see, and what would show it. */
+struct hidden {
+	const char *what;
+	const char *remedy; /* a grant, a role, an option; NULL when nothing would */
+};
+
+/* What polling costs, since the source was opened. */
+struct source_cost {
+	uint64_t requests;
+	uint64_t bytes_in;
+	uint64_t bytes_out;
+	int64_t round_trip_ms; /* of the last poll; TIME_UNKNOWN */
+};
+
+enum { CHUNK_ROWS = 256 };
+
+/* Up to CHUNK_ROWS rows; all but the last chunk of a snapshot are full. Immutable and shared between snapshots. */
+struct chunk {
+	int refs;
+	uint32_t n;
+	struct row *rows[CHUNK_ROWS];
+};
+
+/*
+ * What one source showed at one moment: immutable, counted by references from any thread. A poll that fails publishes the
+ * last rows again with another state, so the picture stays, with its age.
+ *
+ * Rows are in no order. Two snapshots of one source share the chunks in which nothing changed: equal chunk pointers mean
+ * equal rows, which makes a difference cheap to find (snapshot_diff in diff.h and the board's listing rest on that).
+ */
+struct snapshot {
+	int refs;
+	uint64_t seq; /* rises with each publication of this source */
+	const char *source;
+	const char *kind;
+	const char *environment; /* NULL: not said, treated as prod */
+	bool protect;
+	bool live; /* fed by a watch: the picture is as old as the last sign of life, not as the last change */
+	enum source_state state;
+	int64_t picture_ms; /* our monotonic clock when the rows were last known to be true; TIME_UNKNOWN: never */
+	const char *error;  /* one sentence; NULL */
+	int64_t error_since_us;
+	const char *server; /* version text, sanitised; NULL while unknown */
+	struct row *self;   /* MECH_SOURCE: server facts, members, and the findings about the source itself; NULL */
+	const struct hidden *hidden;
+	size_t n_hidden;
+	struct source_cost cost;
+	size_t n_rows;
+	size_t n_chunks;
+	struct chunk **chunks;
+};
+
+struct snapshot *snapshot_ref(const struct snapshot *snap);
+void snapshot_unref(const struct snapshot *snap);
+
+/* Row i, 0 <= i < n_rows. Borrowed. */
+const struct row *snapshot_row(const struct snapshot *snap, size_t i);
+/* The row with that id, or NULL. Walks all rows. Borrowed. */
+const struct row *snapshot_find(const struct snapshot *snap, const char *id);
+
+/*
+ * The picture: the mutable table of one source, private to its thread, from which snapshots are published. A slot holds
+ * the facts and the row judged from them; it is dirty until it was judged again.
+ */
+struct picture_slot {
+	struct singleton *s;
+	struct row *row; /* NULL until judged */
+	int64_t next_ms; /* of the row's verdict; INT64_MIN while dirty */
+	uint32_t generation;
+};
+
+struct picture {
+	struct picture_slot *slots;
+	size_t n, cap;
+	struct map index; /* id -> slot number + 1 */
+	struct chunk **chunks;
+	bool *chunk_dirty;
+	size_t n_chunks, cap_chunks, cap_dirty;
+	uint32_t generation;
+	uint64_t seq;
+};
+
+void picture_init(struct picture *pic);
+void picture_release(struct picture *pic);
+
+/*
+ * Puts a singleton in, or in place of the one with its id; takes over the reference. Equal facts (by hash) leave the slot
+ * clean, but keep the newer facts' clocks. Returns true when the facts differ or it is new.
+ */
+bool picture_put(struct picture *pic, struct singleton *s);
+/* Takes a singleton out; returns whether it was there. */
+bool picture_remove(struct picture *pic, const char *id);
+/* The slot of an id, or NULL; valid until the next put or remove. */
+struct picture_slot *picture_find(struct picture *pic, const char *id);
+
+/*
+ * A full picture: what is not put between picture_begin and picture_end is gone. picture_end calls gone (if not NULL) for
+ * each singleton before it is taken out.
+ */
+void picture_begin(struct picture *pic);
+void picture_end(struct picture *pic, void (*gone)(void *arg, const struct singleton *s), void *arg);
+
+/*
+ * The number of the next slot, from *pos on, that must be judged: it is dirty, or its verdict's next_ms is at or before
+ * now_ms. -1 at the end. Start with *pos = 0.
+ */
+ptrdiff_t picture_next_due(const struct picture *pic, size_t *pos, int64_t now_ms);
+/* Gives a slot its row; takes over the reference. */
+void picture_judged(struct picture *pic, size_t slot, struct row *row);
+/* The earliest next_ms of all slots; INT64_MAX when none. */
+int64_t picture_due_ms(const struct picture *pic);
+
+/*
+ * A snapshot of the rows that were judged; every slot must have a row. head gives all other fields: its texts and hidden
+ * are copied, its self is referenced. One reference, the caller's.
+ */
+struct snapshot *picture_publish(struct picture *pic, const struct snapshot *head);
+
+#endif

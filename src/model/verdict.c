@@ -1,0 +1,229 @@
+#include "config.h"
+
+#include "model/verdict.h"
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { VERDICT_TEXT_MAX = 1024 * 1024, NO_TEXT = -1 };
+
+struct draft_finding {
+	enum finding_code code;
+	enum severity severity;
+	int64_t since_us;
+	int64_t text, advice; /* offsets into the texts */
+	size_t first, n;      /* evidence */
+};
+
+void verdict_draft_init(struct verdict_draft *d)
+{
+	memset(d, 0, sizeof(*d));
+	str_init(&d->texts, VERDICT_TEXT_MAX);
+	verdict_draft_begin(d);
+}
+
+void verdict_draft_release(struct verdict_draft *d)
+{
+	str_release(&d->texts);
+	free(d->findings);
+	free(d->evidence);
+	free(d->evidence_text);
+	memset(d, 0, sizeof(*d));
+}
+
+void verdict_draft_begin(struct verdict_draft *d)
+{
+	str_clear(&d->texts);
+	/* Offset 0 is the empty text, for whatever no longer fits. */
+	str_add_char(&d->texts, '\0');
+	d->n_findings = d->n_evidence = 0;
+	d->v = (struct verdict){
+		.state = STATE_UNKNOWN,
+		.state_since_us = TIME_UNKNOWN,
+		.first_seen_us = TIME_UNKNOWN,
+		.known_since_us = TIME_UNKNOWN,
+		.next_ms = INT64_MAX,
+	};
+}
+
+static int64_t verdict_text(struct verdict_draft *d, const char *text)
+{
+	size_t at = d->texts.len;
+
+	str_add_mem(&d->texts, text, strlen(text) + 1);
+	if (d->texts.full) {
+		d->texts.full = false;
+		return 0;
+	}
+	return (int64_t)at;
+}
+
+static int64_t verdict_format(struct verdict_draft *d, const char *fmt, va_list ap)
+{
+	char text[4096];
+
+	vsnprintf(text, sizeof(text), fmt, ap);
+	return verdict_text(d, text);
+}
+
+void verdict_add(struct verdict_draft *d, enum finding_code code, enum severity severity,
+	int64_t since_us, const char *fmt, ...)
+{
+	struct draft_finding *f;
+	va_list ap;
+
+	MEM_GROW(d->findings, d->n_findings, d->cap_findings);
+	f = &d->findings[d->n_findings++];
+	*f = (struct draft_finding){
+		.code = code,
+		.severity = severity,
+		.since_us = since_us,
+		.advice = NO_TEXT,
+		.first = d->n_evidence,
+	};
+	va_start(ap, fmt);
+	f->text = verdict_format(d, fmt, ap);
+	va_end(ap);
+}
+
+void verdict_advise(struct verdict_draft *d, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	d->findings[d->n_findings - 1].advice = verdict_format(d, fmt, ap);
+	va_end(ap);
+}
+
+static void verdict_evidence(struct verdict_draft *d, struct detail detail, bool text)
+{
+	MEM_GROW(d->evidence_text, d->n_evidence, d->cap_evidence_text);
+	MEM_GROW(d->evidence, d->n_evidence, d->cap_evidence);
+	d->evidence_text[d->n_evidence] = text;
+	d->evidence[d->n_evidence++] = detail;
+	d->findings[d->n_findings - 1].n++;
+}
+
+void verdict_evidence_int(struct verdict_draft *d, enum detail_id id, int64_t value)
+{
+	verdict_evidence(d, (struct detail){ .id = id, .i = value }, false);
+}
+
+void verdict_evidence_text(struct verdict_draft *d, enum detail_id id, const char *text)
+{
+	verdict_evidence(d, (struct detail){ .id = id, .i = verdict_text(d, text) }, true);
+}
+
+bool verdict_has(const struct verdict_draft *d, enum finding_code code)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_findings; i++)
+		if (d->findings[i].code == code)
+			return true;
+	return false;
+}
+
+void verdict_next(struct verdict_draft *d, int64_t mono_ms)
+{
+	if (mono_ms < d->v.next_ms)
+		d->v.next_ms = mono_ms;
+}
+
+static int finding_compare(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+
+	if (x->severity != y->severity)
+		return x->severity > y->severity ? -1 : 1;
+	return x->code == y->code ? 0 : x->code < y->code ? -1 : 1;
+}
+
+static void row_fill(struct row *row, const struct verdict_draft *d, struct finding *findings,
+	struct detail *evidence, const char *texts)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_evidence; i++) {
+		evidence[i] = d->evidence[i];
+		if (d->evidence_text[i])
+			evidence[i].s = texts + d->evidence[i].i;
+	}
+	for (i = 0; i < d->n_findings; i++) {
+		const struct draft_finding *f = &d->findings[i];
+
+		findings[i] = (struct finding){
+			.code = f->code,
+			.severity = f->severity,
+			.since_us = f->since_us,
+			.text = texts + f->text,
+			.advice = f->advice == NO_TEXT ? NULL : texts + f->advice,
+			.evidence = evidence + f->first,
+			.n_evidence = f->n,
+		};
+	}
+	if (d->n_findings > 1)
+		qsort(findings, d->n_findings, sizeof(*findings), finding_compare);
+	row->v.findings = findings;
+	row->v.n_findings = d->n_findings;
+}
+
+/* role and fit are copied behind the texts: the verdict must not point into what the caller may free. */
+static const char *row_copy(char **at, const char *s)
+{
+	char *to = *at;
+	size_t size;
+
+	if (!s)
+		return NULL;
+	size = strlen(s) + 1;
+	memcpy(to, s, size);
+	*at += size;
+	return to;
+}
+
+struct row *row_new(struct singleton *s, const struct verdict_draft *d)
+{
+	size_t findings_at = sizeof(struct row);
+	size_t evidence_at = findings_at + d->n_findings * sizeof(struct finding);
+	size_t texts_at = evidence_at + d->n_evidence * sizeof(struct detail);
+	size_t texts_len = d->n_findings ? d->texts.len : 0;
+	size_t extra = (d->v.role ? strlen(d->v.role) + 1 : 0) + (d->v.fit ? strlen(d->v.fit) + 1 : 0);
+	char *block = xmalloc(texts_at + texts_len + extra);
+	struct row *row = (struct row *)(void *)block;
+	char *texts = block + texts_at, *at = texts + texts_len;
+
+	if (texts_len)
+		memcpy(texts, d->texts.s, texts_len);
+	row->refs = 1;
+	row->s = s;
+	row->v = d->v;
+	row->v.role = row_copy(&at, d->v.role);
+	row->v.fit = row_copy(&at, d->v.fit);
+	row_fill(row, d, (struct finding *)(void *)(block + findings_at),
+		(struct detail *)(void *)(block + evidence_at), texts);
+	return row;
+}
+
+struct row *row_ref(const struct row *row)
+{
+	/* The counter is the one part of an immutable thing that changes. */
+	struct row *own = (struct row *)(uintptr_t)row;
+
+	if (own)
+		__atomic_add_fetch(&own->refs, 1, __ATOMIC_RELAXED);
+	return own;
+}
+
+void row_unref(const struct row *row)
+{
+	struct row *own = (struct row *)(uintptr_t)row;
+
+	if (own && __atomic_sub_fetch(&own->refs, 1, __ATOMIC_ACQ_REL) == 0) {
+		singleton_unref(own->s);
+		free(own);
+	}
+}
