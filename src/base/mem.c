@@ -36,7 +36,7 @@ void *xrealloc(void *p, size_t n, size_t size)
 
 	if (size && n > SIZE_MAX / size)
 		return out_of_memory();
-	q = realloc(p, n * size ? n * size : 1);
+	q = realloc(p, n && size ? n * size : 1);
 	return q ? q : out_of_memory();
 }
 

@@ -1,0 +1,258 @@
+"""Ports, a proxy that a test can cut, and servers that are not what baton hopes for."""
+
+import fcntl
+import os
+import random
+import socket
+import struct
+import tempfile
+import threading
+
+from .process import disown, own
+
+_ports = {}
+
+
+def free_port():
+    """
+    A free TCP port on loopback, below the range that the kernel gives to outgoing connections, and locked against other
+    test processes for the life of this one.
+    """
+    folder = os.path.join(tempfile.gettempdir(), f"baton-ports-{os.getuid()}")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    for _ in range(2000):
+        port = random.randrange(20000, 32000)
+        if port in _ports:
+            continue
+        claim = open(os.path.join(folder, str(port)), "w", encoding="ascii")
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+            continue
+        _ports[port] = claim
+        return port
+    raise AssertionError("no free port")
+
+
+def port_open(port):
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _reset(sock):
+    """Closes with a RST instead of a FIN."""
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    except OSError:
+        pass
+    _close(sock)
+
+
+def _close(sock):
+    try:
+        sock.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+    sock.close()
+
+
+class Listener:
+    """A TCP server on a free port of loopback; handle() runs in a thread for each connection."""
+
+    def __init__(self, port=None):
+        self.port = port or free_port()
+        self.connections = 0
+        self.sockets = set()
+        self.lock = threading.Lock()
+        self.closed = False
+        self.server = socket.create_server(("127.0.0.1", self.port), backlog=128)
+        own(self)
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def _accept(self):
+        while True:
+            try:
+                sock, _ = self.server.accept()
+            except OSError:
+                return
+            with self.lock:
+                self.connections += 1
+            self._track(sock)
+            threading.Thread(target=self._run, args=(sock,), daemon=True).start()
+
+    def _track(self, sock):
+        with self.lock:
+            self.sockets.add(sock)
+        if self.closed:
+            _close(sock)
+
+    def _run(self, sock):
+        try:
+            self.handle(sock)
+        except OSError:
+            pass
+        finally:
+            with self.lock:
+                self.sockets.discard(sock)
+            _close(sock)
+
+    def handle(self, sock):
+        raise NotImplementedError
+
+    def drop_all(self, reset=False):
+        """Ends every connection that is open now."""
+        with self.lock:
+            sockets, self.sockets = self.sockets, set()
+        for sock in sockets:
+            (_reset if reset else _close)(sock)
+
+    def close(self):
+        disown(self)
+        self.closed = True
+        _close(self.server)
+        self.drop_all()
+
+
+class Proxy(Listener):
+    """
+    Passes bytes to a port of loopback, as long as the test wants. Modes, which hold for open and new connections:
+    pass_on(); stall(): takes bytes and passes none; refuse(): closes new ones at once. cut() and reset() end the open
+    ones; truncate(n) ends each new connection after n bytes from the server.
+    """
+
+    def __init__(self, target_port, port=None):
+        self.target_port = target_port
+        self.flowing = threading.Event()
+        self.flowing.set()
+        self.refusing = False
+        self.limit = None
+        self.bytes_in = 0   # from the server
+        self.bytes_out = 0  # to the server
+        super().__init__(port)
+
+    def pass_on(self):
+        self.refusing, self.limit = False, None
+        self.flowing.set()
+
+    def stall(self):
+        self.flowing.clear()
+
+    def refuse(self):
+        self.refusing = True
+
+    def cut(self):
+        self.drop_all()
+
+    def reset(self):
+        self.drop_all(reset=True)
+
+    def truncate(self, n_bytes):
+        self.limit = n_bytes
+
+    def handle(self, sock):
+        if self.refusing:
+            _reset(sock)
+            return
+        server = socket.create_connection(("127.0.0.1", self.target_port), timeout=5)
+        server.settimeout(None)
+        self._track(server)
+        forth = threading.Thread(target=self._pump, args=(sock, server, None), daemon=True)
+        forth.start()
+        try:
+            self._pump(server, sock, self.limit)
+        finally:
+            with self.lock:
+                self.sockets.discard(server)
+            _close(server)
+
+    def _pump(self, source, target, limit):
+        sent = 0
+        try:
+            while True:
+                data = source.recv(65536)
+                self.flowing.wait()
+                if limit is not None:
+                    data = data[:limit - sent]
+                if not data:
+                    break
+                target.sendall(data)
+                sent += len(data)
+                if source is not None and limit is None and target.getpeername()[1] == self.target_port:
+                    self.bytes_out += len(data)
+                else:
+                    self.bytes_in += len(data)
+        except OSError:
+            pass
+        _close(target)
+
+
+class Garbage(Listener):
+    """
+    A server that answers anything with the same bytes, and then closes; `endless` repeats them until the other side has
+    had enough (sent counts them); `hold` keeps the connection open without another byte.
+    """
+
+    def __init__(self, answer=b"", endless=False, hold=False, wait_for_request=True):
+        self.answer, self.endless, self.hold = answer, endless, hold
+        self.wait_for_request = wait_for_request
+        self.sent = 0
+        super().__init__()
+
+    def handle(self, sock):
+        if self.wait_for_request:
+            sock.recv(65536)
+        sock.sendall(self.answer)
+        self.sent += len(self.answer)
+        while self.endless:
+            sock.sendall(self.answer)
+            self.sent += len(self.answer)
+        while self.hold and sock.recv(65536):
+            pass
+
+
+def http_answer(status, body, headers=()):
+    lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", "Connection: close", *headers]
+    return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+
+def http1_server():
+    """An HTTP/1.1 server that knows no HTTP/2."""
+    return Garbage(http_answer("400 Bad Request", b"Bad Request\n", ["Content-Type: text/plain"]))
+
+
+def html_server():
+    """A proxy's or a load balancer's page instead of the service."""
+    page = b"<html><head><title>502 Bad Gateway</title></head><body><h1>502</h1></body></html>"
+    return Garbage(http_answer("500 Internal Server Error", page, ["Content-Type: text/html"]))
+
+
+def redirect_server(location):
+    return Garbage(http_answer("302 Found", b"", [f"Location: {location}"]))
+
+
+def endless_server(prefix=b""):
+    """Sends a start and then zeros without an end."""
+    server = Garbage(b"\0" * 65536, endless=True)
+    if prefix:
+        first = server.handle
+
+        def handle(sock):
+            sock.recv(65536)
+            server.wait_for_request = False
+            sock.sendall(prefix)
+            first(sock)
+        server.handle = handle
+    return server
+
+
+def silent_server():
+    """Accepts and never says a word."""
+    return Garbage(b"", hold=True)
