@@ -4,8 +4,9 @@
 #include <stdint.h>
 
 /*
- * Time is injected: whoever needs it is given a clock, or the time itself. Monotonic time orders and measures; wall time
- * is for showing and for what must survive a restart. The two are never mixed.
+ * Time is injected: whoever needs it is given a clock, or the time itself. Monotonic time orders
+ * and measures; wall time is for showing and for what must survive a restart. The two are never
+ * mixed.
  */
 struct clock_source {
 	int64_t (*mono_ms)(void *arg); /* milliseconds since some fixed moment; never goes back */
@@ -19,17 +20,20 @@ extern const struct clock_source clock_system;
 int64_t clock_mono_ms(const struct clock_source *clock);
 int64_t clock_wall_us(const struct clock_source *clock);
 
-enum { CLOCK_TEXT_MAX = 40 };
+enum {
+	CLOCK_TEXT_MAX = 40
+};
 
 /*
- * Writes RFC 3339 in UTC, with `digits` (0, 3 or 6) decimals of a second: 2026-01-02T03:04:05.678Z. Years outside 0 to
- * 9999 are written as they are. buf holds at least CLOCK_TEXT_MAX bytes.
+ * Writes RFC 3339 in UTC, with `digits` (0, 3 or 6) decimals of a second: 2026-01-02T03:04:05.678Z.
+ * Years outside 0 to 9999 are written as they are. buf holds at least CLOCK_TEXT_MAX bytes.
  */
 void clock_format_utc(char *buf, int64_t wall_us, int digits);
 
 /*
- * Writes a duration as an operator says it, at most two units of which the first counts: "0s", "9s", "4m", "41m", "2h",
- * "3d", "18h57m". buf holds at least CLOCK_TEXT_MAX bytes. Negative durations get a minus.
+ * Writes a duration as an operator says it, at most two units of which the first counts: "0s",
+ * "9s", "4m", "41m", "2h", "3d", "18h57m". buf holds at least CLOCK_TEXT_MAX bytes. Negative
+ * durations get a minus.
  */
 void clock_format_age(char *buf, int64_t ms);
 

@@ -7,14 +7,15 @@ struct err;
 struct str;
 
 /*
- * Reads a whole regular file into out (whose cap is the limit). Errors name the path and what is wrong with it: absent,
- * a directory, unreadable, larger than the cap.
+ * Reads a whole regular file into out (whose cap is the limit). Errors name the path and what is
+ * wrong with it: absent, a directory, unreadable, larger than the cap.
  */
 int fs_read(const char *path, struct str *out, struct err *err);
 
 /*
- * Writes a file so that a reader sees the old or the new contents, never a part: a temporary file beside it, mode 0600,
- * fsync, rename. On failure the old file is as it was, and no temporary file is left.
+ * Writes a file so that a reader sees the old or the new contents, never a part: a temporary file
+ * beside it, mode 0600, fsync, rename. On failure the old file is as it was, and no temporary file
+ * is left.
  */
 int fs_write_atomic(const char *path, const void *mem, size_t len, struct err *err);
 
@@ -22,9 +23,9 @@ int fs_write_atomic(const char *path, const void *mem, size_t len, struct err *e
 int fs_make_dirs(const char *path, struct err *err);
 
 /*
- * $XDG_STATE_HOME/baton or $HOME/.local/state/baton, and $XDG_CONFIG_HOME/baton or $HOME/.config/baton (XDG Base
- * Directory Specification 0.8; a relative value is ignored as it asks). Returns 0 and a path that the caller frees, or
- * ERR_NOTFOUND when neither variable is set.
+ * $XDG_STATE_HOME/baton or $HOME/.local/state/baton, and $XDG_CONFIG_HOME/baton or
+ * $HOME/.config/baton (XDG Base Directory Specification 0.8; a relative value is ignored as it
+ * asks). Returns 0 and a path that the caller frees, or ERR_NOTFOUND when neither variable is set.
  */
 int fs_state_dir(char **ret_path, struct err *err);
 int fs_config_dir(char **ret_path, struct err *err);

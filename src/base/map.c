@@ -75,8 +75,7 @@ void map_clear(struct map *map)
 	map->n = 0;
 }
 
-static struct map_entry *map_find(
-	const struct map *map, const char *key, size_t len, uint64_t hash)
+static struct map_entry *map_find(const struct map *map, const char *key, size_t len, uint64_t hash)
 {
 	size_t i = hash & (map->size - 1);
 
@@ -138,7 +137,8 @@ void *map_remove(struct map *map, const char *key, size_t len)
 	if (!e->key)
 		return NULL;
 	old = e->value;
-	/* Linear probing without tombstones: pull back every later entry that may sit in the hole. */
+	/* Linear probing without tombstones: pull back every later entry that may sit in the hole.
+	 */
 	hole = (size_t)(e - map->slots);
 	for (i = (hole + 1) & mask; map->slots[i].key; i = (i + 1) & mask) {
 		size_t home = map->slots[i].hash & mask;

@@ -6,9 +6,10 @@
 #include <stdint.h>
 
 /*
- * A hash map from byte strings to pointers. Keys are not copied: they must live, unchanged, as long as their entry.
- * Hashed by SipHash-2-4 with a key drawn at random for each map (RFC-like description: Aumasson and Bernstein, "SipHash:
- * a fast short-input PRF", 2012), since remote sides choose the strings.
+ * A hash map from byte strings to pointers. Keys are not copied: they must live, unchanged, as long
+ * as their entry. Hashed by SipHash-2-4 with a key drawn at random for each map (RFC-like
+ * description: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), since remote sides
+ * choose the strings.
  */
 struct map_entry {
 	const char *key; /* NULL: free */
@@ -31,14 +32,16 @@ void map_clear(struct map *map);
 /* The value, or NULL when there is none. */
 void *map_get(const struct map *map, const char *key, size_t len);
 
-/* Sets the value and returns the one it replaces (whose key is replaced too), or NULL. value is never NULL. */
+/* Sets the value and returns the one it replaces (whose key is replaced too), or NULL. value is
+ * never NULL. */
 void *map_put(struct map *map, const char *key, size_t len, void *value);
 
 /* Removes the entry and returns its value, or NULL. */
 void *map_remove(struct map *map, const char *key, size_t len);
 
 /*
- * Walks all entries in no order: start with *pos = 0; returns NULL at the end. The map must not change meanwhile.
+ * Walks all entries in no order: start with *pos = 0; returns NULL at the end. The map must not
+ * change meanwhile.
  */
 struct map_entry *map_next(const struct map *map, size_t *pos);
 

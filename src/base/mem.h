@@ -4,9 +4,9 @@
 #include <stddef.h>
 
 /*
- * Allocation that can't be answered with an error by any caller in a useful way: these end the program by abort(), after
- * a line on standard error. Growth that a remote side can drive has a cap of its own (str.h), so that memory runs out
- * only when the machine's does.
+ * Allocation that can't be answered with an error by any caller in a useful way: these end the
+ * program by abort(), after a line on standard error. Growth that a remote side can drive has a cap
+ * of its own (str.h), so that memory runs out only when the machine's does.
  */
 void *xmalloc(size_t size);
 void *xcalloc(size_t n, size_t size);
@@ -15,14 +15,15 @@ char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t len);
 
 /*
- * Makes room for one more element in a growing array: MEM_GROW(items, n, cap). Evaluates its arguments more than once.
+ * Makes room for one more element in a growing array: MEM_GROW(items, n, cap). Evaluates its
+ * arguments more than once.
  */
-#define MEM_GROW(items, n, cap)                                                                    \
-	do {                                                                                       \
-		if ((n) == (cap)) {                                                                \
-			(cap) = (cap) ? (cap) * 2 : 8;                                             \
-			(items) = xrealloc((items), (cap), sizeof(*(items)));                      \
-		}                                                                                  \
+#define MEM_GROW(items, n, cap)                                               \
+	do {                                                                  \
+		if ((n) == (cap)) {                                           \
+			(cap) = (cap) ? (cap)*2 : 8;                          \
+			(items) = xrealloc((items), (cap), sizeof(*(items))); \
+		}                                                             \
 	} while (0)
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))

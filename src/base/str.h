@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 /*
- * A growing string with a cap. s is always terminated by NUL once something was added, and may hold NULs before. When
- * the cap would be passed, the addition is dropped, `full` is set and stays set: add freely, look once at the end.
+ * A growing string with a cap. s is always terminated by NUL once something was added, and may hold
+ * NULs before. When the cap would be passed, the addition is dropped, `full` is set and stays set:
+ * add freely, look once at the end.
  */
 struct str {
 	char *s; /* never NULL after str_init: an empty string until something is added */

@@ -61,15 +61,31 @@ struct cp_range {
 };
 
 /*
- * Format characters (Unicode general category Cf and the separators Zl and Zp) that a C library may call printable, and
- * that reorder, hide or join what stands beside them; and the private and tag areas, which show as nothing.
+ * Format characters (Unicode general category Cf and the separators Zl and Zp) that a C library may
+ * call printable, and that reorder, hide or join what stands beside them; and the private and tag
+ * areas, which show as nothing.
  */
 static const struct cp_range text_hidden[] = {
-	{ 0x00ad, 0x00ad }, { 0x034f, 0x034f }, { 0x0600, 0x0605 }, { 0x061c, 0x061c },
-	{ 0x06dd, 0x06dd }, { 0x070f, 0x070f }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },
-	{ 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },
-	{ 0x3164, 0x3164 }, { 0xe000, 0xf8ff }, { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff },
-	{ 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb }, { 0x1d173, 0x1d17a }, { 0xe0000, 0x10ffff },
+	{ 0x00ad, 0x00ad },
+	{ 0x034f, 0x034f },
+	{ 0x0600, 0x0605 },
+	{ 0x061c, 0x061c },
+	{ 0x06dd, 0x06dd },
+	{ 0x070f, 0x070f },
+	{ 0x115f, 0x1160 },
+	{ 0x17b4, 0x17b5 },
+	{ 0x180b, 0x180f },
+	{ 0x200b, 0x200f },
+	{ 0x2028, 0x202e },
+	{ 0x2060, 0x206f },
+	{ 0x3164, 0x3164 },
+	{ 0xe000, 0xf8ff },
+	{ 0xfe00, 0xfe0f },
+	{ 0xfeff, 0xfeff },
+	{ 0xffa0, 0xffa0 },
+	{ 0xfff0, 0xfffb },
+	{ 0x1d173, 0x1d17a },
+	{ 0xe0000, 0x10ffff },
 };
 
 static bool text_cp_hidden(uint32_t cp)
@@ -193,7 +209,9 @@ size_t text_width(const char *s)
 
 size_t text_distance(const char *a, const char *b, size_t max)
 {
-	enum { LONGEST = 128 };
+	enum {
+		LONGEST = 128
+	};
 	size_t row[LONGEST + 1];
 	size_t la = strlen(a), lb = strlen(b), i, j;
 

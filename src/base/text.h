@@ -8,34 +8,39 @@
 struct str;
 
 /*
- * Sets the character type locale: the environment's where it is UTF-8, else C.UTF-8, so that iswprint and wcwidth know
- * Unicode. Call once, before threads. Returns whether the terminal (the environment's locale) takes UTF-8.
+ * Sets the character type locale: the environment's where it is UTF-8, else C.UTF-8, so that
+ * iswprint and wcwidth know Unicode. Call once, before threads. Returns whether the terminal (the
+ * environment's locale) takes UTF-8.
  */
 bool text_init_locale(void);
 
 /*
- * The border that every remote byte passes once. Printable UTF-8 stays; a backslash is doubled; every byte of anything
- * else (control, escape, invalid or overlong UTF-8, surrogates, bidirectional controls, zero-width and other format
- * characters, line and paragraph separators) becomes \xNN. The result is reversible by text_unescape, and is plain
- * text on one line.
+ * The border that every remote byte passes once. Printable UTF-8 stays; a backslash is doubled;
+ * every byte of anything else (control, escape, invalid or overlong UTF-8, surrogates,
+ * bidirectional controls, zero-width and other format characters, line and paragraph separators)
+ * becomes \xNN. The result is reversible by text_unescape, and is plain text on one line.
  */
 void text_escape(struct str *out, const void *bytes, size_t len);
 
-/* As text_escape, and with "..." at the end when the source is longer than max_bytes bytes. Not reversible then. */
+/* As text_escape, and with "..." at the end when the source is longer than max_bytes bytes. Not
+ * reversible then. */
 void text_escape_cut(struct str *out, const void *bytes, size_t len, size_t max_bytes);
 
 /*
- * Takes back what text_escape wrote. Returns 0, or ERR_USAGE for an escape that it never writes (out holds garbage).
+ * Takes back what text_escape wrote. Returns 0, or ERR_USAGE for an escape that it never writes
+ * (out holds garbage).
  */
 int text_unescape(struct str *out, const char *s);
 
 /*
- * Reads one UTF-8 sequence: returns its length in bytes (1 to 4) and the code point, or 0 when the bytes at s are
- * not valid UTF-8 (RFC 3629: no overlongs, no surrogates, at most U+10FFFF) or len is 0.
+ * Reads one UTF-8 sequence: returns its length in bytes (1 to 4) and the code point, or 0 when the
+ * bytes at s are not valid UTF-8 (RFC 3629: no overlongs, no surrogates, at most U+10FFFF) or len
+ * is 0.
  */
 size_t text_decode(const char *s, size_t len, uint32_t *ret_cp);
 
-/* Columns that a code point takes on a terminal: 0 (combining), 1 or 2; -1 when it is not printable. */
+/* Columns that a code point takes on a terminal: 0 (combining), 1 or 2; -1 when it is not
+ * printable. */
 int text_cp_width(uint32_t cp);
 
 /* Columns that a sanitised string takes. */

@@ -10,26 +10,29 @@ struct settings;
 struct report;
 
 /*
- * All sources at once: a thread for each, which polls, keeps the observation memory, judges, and publishes immutable
- * snapshots. Whoever shows something takes the latest board; nobody ever waits for a source.
+ * All sources at once: a thread for each, which polls, keeps the observation memory, judges, and
+ * publishes immutable snapshots. Whoever shows something takes the latest board; nobody ever waits
+ * for a source.
  */
 struct fleet;
 
 struct fleet_options {
 	const struct clock_source *clock;
-	bool one_shot; /* each source makes one picture and stops */
-	bool memory;   /* read and write the observation memory */
+	bool one_shot;         /* each source makes one picture and stops */
+	bool memory;           /* read and write the observation memory */
 	const char *state_dir; /* where the memory is; NULL: the XDG state folder */
 };
 
-/* settings lives as long as the fleet. Opens every source; one that can't be opened is there, failing. No network yet. */
+/* settings lives as long as the fleet. Opens every source; one that can't be opened is there,
+ * failing. No network yet. */
 struct fleet *fleet_new(const struct settings *settings, const struct fleet_options *options);
 /* Starts the threads. */
 void fleet_start(struct fleet *fleet);
 
 /*
- * Asks all threads to stop, waits for them at most wait_ms, saves the memory of those that stopped. Threads that hang (a
- * name server that doesn't answer) are left behind: the process is about to exit, and nothing that they use is freed then.
+ * Asks all threads to stop, waits for them at most wait_ms, saves the memory of those that stopped.
+ * Threads that hang (a name server that doesn't answer) are left behind: the process is about to
+ * exit, and nothing that they use is freed then.
  */
 void fleet_stop(struct fleet *fleet, int64_t wait_ms);
 /* Frees the fleet; after fleet_stop. */
@@ -37,21 +40,30 @@ void fleet_free(struct fleet *fleet);
 
 /* Readable when something was published since the last fleet_board: for poll(2). */
 int fleet_fd(const struct fleet *fleet);
-/* The newest picture of all sources, joined (roles, findings across sources). One reference, the caller's. Never waits. */
+/* The newest picture of all sources, joined (roles, findings across sources). One reference, the
+ * caller's. Never waits. */
 struct board *fleet_board(struct fleet *fleet);
 /* Whether every source has answered or failed once. */
 bool fleet_settled(const struct fleet *fleet);
 /* Waits for that, at most until the deadline; returns whether it came. */
 bool fleet_wait_settled(struct fleet *fleet, int64_t deadline_ms);
 
-/* The events since a number: copies at most max of them, oldest first, and returns how many; *seq moves on. */
+/* The events since a number: copies at most max of them, oldest first, and returns how many; *seq
+ * moves on. */
 size_t fleet_events(struct fleet *fleet, uint64_t *seq, struct event **ret, size_t max);
 
-/* Polls at once: one source, or all (NULL). Pause keeps the picture as it is and polls no more until it is lifted. */
+/* Polls at once: one source, or all (NULL). Pause keeps the picture as it is and polls no more
+ * until it is lifted. */
 void fleet_poll_now(struct fleet *fleet, const char *source);
 void fleet_pause(struct fleet *fleet, bool paused);
 /* The ids that are on the screen now: their sources spend their budgets on them first. Copied. */
 void fleet_want(struct fleet *fleet, const char *const *ids, size_t n);
+
+/*
+ * Whether the observation memory could be read and written: 0, or a negative code and the sentence.
+ * Nothing else depends on it.
+ */
+int fleet_memory_status(struct fleet *fleet, struct err *err);
 
 /* For `baton doctor`, on a fleet that was not started: examines source i, within its timeout. */
 int fleet_examine(struct fleet *fleet, size_t i, struct report *report, struct err *err);

@@ -8,8 +8,8 @@
 struct err;
 
 /*
- * The configuration, read and checked. (The header is not called config.h, which is autoconf's.) Everything it points to is
- * its own until settings_free.
+ * The configuration, read and checked. (The header is not called config.h, which is autoconf's.)
+ * Everything it points to is its own until settings_free.
  */
 struct settings {
 	char *path; /* of the file; NULL when the sources were discovered */
@@ -20,22 +20,23 @@ struct settings {
 	struct role *roles;
 	size_t n_roles;
 	struct thresholds thresholds;
-	const char *theme; /* NULL: fitted to the terminal */
+	const char *theme;            /* NULL: fitted to the terminal */
 	struct settings_store *store; /* what the pointers above point into */
 	char *looked_for; /* without sources: what discovery looked for, as sentences; else NULL */
 };
 
 /*
- * Reads the config: path, else BATON_CONFIG, else baton/config.yaml in the XDG config folder, else discovers the sources from
- * the environment (contract.md "Ids and identities": PGHOST, PGHOSTADDR, PGSERVICE, PGDATABASE or PGPORT; ETCDCTL_ENDPOINTS).
- * A named file that is absent is an error; an absent default file is not. timeout_ms overrides each source's where > 0.
- * Errors: ERR_CONFIG, with file, line, column and the nearest right key.
+ * Reads the config: path, else BATON_CONFIG, else baton/config.yaml in the XDG config folder, else
+ * discovers the sources from the environment (contract.md "Ids and identities": PGHOST, PGHOSTADDR,
+ * PGSERVICE, PGDATABASE or PGPORT; ETCDCTL_ENDPOINTS). A named file that is absent is an error; an
+ * absent default file is not. timeout_ms overrides each source's where > 0. Errors: ERR_CONFIG,
+ * with file, line, column and the nearest right key.
  */
-int settings_load(
-	const char *path, int64_t timeout_ms, struct settings **ret, struct err *err);
+int settings_load(const char *path, int64_t timeout_ms, struct settings **ret, struct err *err);
 void settings_free(struct settings *settings);
 
-/* Keeps only the sources of those names; ERR_CONFIG names one that is not there, and those that are. */
+/* Keeps only the sources of those names; ERR_CONFIG names one that is not there, and those that
+ * are. */
 int settings_choose(struct settings *settings, const char *const *names, size_t n, struct err *err);
 
 #endif

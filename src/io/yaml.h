@@ -7,26 +7,34 @@
 
 struct err;
 
-enum yaml_kind { YAML_SCALAR, YAML_LIST, YAML_MAP };
+enum yaml_kind {
+	YAML_SCALAR,
+	YAML_LIST,
+	YAML_MAP
+};
 
 /*
- * A YAML document as a tree, read by libyaml, with the place of each node for messages. Aliases are refused (a few lines of
- * them can stand for gigabytes), so are more than YAML_DEPTH_MAX levels, duplicate keys, and several documents. All texts are
- * sanitised for showing by whoever shows them, not here.
+ * A YAML document as a tree, read by libyaml, with the place of each node for messages. Aliases are
+ * refused (a few lines of them can stand for gigabytes), so are more than YAML_DEPTH_MAX levels,
+ * duplicate keys, and several documents. All texts are sanitised for showing by whoever shows them,
+ * not here.
  */
 struct yaml_node {
 	enum yaml_kind kind;
-	bool quoted; /* a scalar in quotes is text, whatever it looks like */
+	bool quoted;      /* a scalar in quotes is text, whatever it looks like */
 	int line, column; /* from 1 */
-	char *text;	  /* SCALAR */
-	size_t n;	  /* LIST and MAP: children */
+	char *text;       /* SCALAR */
+	size_t n;         /* LIST and MAP: children */
 	struct yaml_node **items;
 	struct yaml_node **keys; /* MAP: the key of each item, scalars */
 };
 
-enum { YAML_DEPTH_MAX = 32 };
+enum {
+	YAML_DEPTH_MAX = 32
+};
 
-/* Parses text; file is only for messages ("file:3:7: ..."). An empty document gives an empty map. The caller frees. */
+/* Parses text; file is only for messages ("file:3:7: ..."). An empty document gives an empty map.
+ * The caller frees. */
 int yaml_parse(const char *text, size_t len, const char *file, struct yaml_node **ret_root,
 	struct err *err);
 void yaml_free(struct yaml_node *node);
@@ -39,7 +47,8 @@ void yaml_list_add(struct yaml_node *list, struct yaml_node *item);
 /* The item of a key, or NULL; map may be NULL. */
 const struct yaml_node *yaml_get(const struct yaml_node *map, const char *key);
 
-/* Reads a scalar as what it should be; false when it is not that. Durations: 500ms, 10s, 5m, 2h, 1d, or bare seconds. */
+/* Reads a scalar as what it should be; false when it is not that. Durations: 500ms, 10s, 5m, 2h,
+ * 1d, or bare seconds. */
 bool yaml_bool(const struct yaml_node *node, bool *ret);
 bool yaml_int(const struct yaml_node *node, int64_t *ret);
 bool yaml_duration_ms(const struct yaml_node *node, int64_t *ret_ms);

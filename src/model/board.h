@@ -5,19 +5,21 @@
 #include "model/snapshot.h"
 
 /*
- * All sources at one moment, and what only shows when they are looked at together: roles joined over sources (dup-holder,
- * no-mechanism), two writable servers with one system identifier. Immutable, counted by references.
+ * All sources at one moment, and what only shows when they are looked at together: roles joined
+ * over sources (dup-holder, no-mechanism), two writable servers with one system identifier.
+ * Immutable, counted by references.
  */
 struct board {
 	int refs;
-	uint64_t seq;	/* rises with each board of a fleet */
+	uint64_t seq;    /* rises with each board of a fleet */
 	int64_t mono_ms; /* our clocks when it was composed */
 	int64_t wall_us;
 	struct snapshot **snapshots; /* one for each source, in the config's order */
 	size_t n_snapshots;
 	struct role_view *roles; /* one for each role of the config */
 	size_t n_roles;
-	/* For each source: findings that need another source to be seen; NULL when none. MECH_SOURCE rows. */
+	/* For each source: findings that need another source to be seen; NULL when none.
+	 * MECH_SOURCE rows. */
 	struct row **cross;
 	size_t n_attention; /* rows, sources and roles that need a person */
 	size_t n_rows;
@@ -25,8 +27,8 @@ struct board {
 };
 
 /*
- * Composes a board; takes over the references in snapshots (the array itself is copied). previous may be NULL; it makes the
- * counting cheap, since chunks that both share are not counted again. Pure: the clocks are given.
+ * Composes a board; takes over the references in snapshots (the array itself is copied). previous
+ * may be NULL; it makes finding the witnesses cheap. Pure: the clocks are given.
  */
 struct board *board_compose(struct snapshot *const *snapshots, size_t n, const struct role *roles,
 	size_t n_roles, const struct thresholds *thresholds, const struct board *previous,
@@ -39,7 +41,8 @@ const struct row *board_find(
 	const struct board *board, const char *id, const struct snapshot **ret_snapshot);
 
 /*
- * A row's state as it must be shown: UNKNOWN when its source can't be read (failing, or never answered), else its verdict's.
+ * A row's state as it must be shown: UNKNOWN when its source can't be read (failing, or never
+ * answered), else its verdict's.
  */
 enum state board_state(const struct snapshot *snap, const struct row *row);
 

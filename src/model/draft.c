@@ -9,9 +9,15 @@
 #include <string.h>
 
 /* Caps on what one singleton may hold, whatever a server sends. */
-enum { DRAFT_TEXT_MAX = 64 * 1024 * 1024, DRAFT_DETAIL_BYTES = 4096, DRAFT_DETAILS_MAX = 60000 };
+enum {
+	DRAFT_TEXT_MAX = 64 * 1024 * 1024,
+	DRAFT_DETAIL_BYTES = 4096,
+	DRAFT_DETAILS_MAX = 60000
+};
 
-enum { NO_TEXT = -1 };
+enum {
+	NO_TEXT = -1
+};
 
 struct draft_detail {
 	enum detail_id id;
@@ -56,7 +62,8 @@ void draft_free(struct draft *d)
 	free(d);
 }
 
-/* Ends the text that was begun at `start` and returns that offset; a text that no longer fits is the empty one. */
+/* Ends the text that was begun at `start` and returns that offset; a text that no longer fits is
+ * the empty one. */
 static size_t draft_end_text(struct draft *d, size_t start)
 {
 	str_add_char(&d->texts, '\0');
@@ -181,8 +188,9 @@ void draft_hidden(struct draft *d, enum detail_id id)
 }
 
 /*
- * What only tells when we looked must not make equal facts look different. A lease's deadline counts by the second, since
- * each reading of a TTL in whole seconds moves it by a few milliseconds.
+ * What only tells when we looked must not make equal facts look different. A lease's deadline
+ * counts by the second, since each reading of a TTL in whole seconds moves it by a few
+ * milliseconds.
  */
 static int64_t draft_hashed_value(const struct draft_detail *detail)
 {
@@ -219,7 +227,8 @@ static uint64_t draft_hash(const struct draft *d)
 	hash = draft_mix(hash, (uint64_t)(d->head.lease_deadline_ms / 1000));
 	for (i = 0; i < d->n_claims; i++)
 		hash = draft_mix(hash, (uint64_t)d->claims[i].kind << 48 ^
-				(uint64_t)d->claims[i].position << 16 ^ d->claims[i].n);
+					       (uint64_t)d->claims[i].position << 16 ^
+					       d->claims[i].n);
 	for (i = 0; i < d->n_details; i++) {
 		hash = draft_mix(hash, (uint64_t)d->details[i].id << 1 | d->details[i].hidden);
 		hash = draft_mix(hash, (uint64_t)draft_hashed_value(&d->details[i]));
@@ -227,8 +236,7 @@ static uint64_t draft_hash(const struct draft *d)
 	return hash;
 }
 
-static void draft_fill_details(
-	const struct draft *d, struct detail *to, const char *texts)
+static void draft_fill_details(const struct draft *d, struct detail *to, const char *texts)
 {
 	size_t i;
 

@@ -5,16 +5,17 @@
 #include <stdint.h>
 
 /*
- * One thing that happened: a hand-over, a finding that came or went, trouble with a source. All texts are sanitised, one
- * block with the struct: free() it.
+ * One thing that happened: a hand-over, a finding that came or went, trouble with a source. All
+ * texts are sanitised, one block with the struct: free() it.
  */
 struct event {
 	uint64_t seq;
-	int64_t at_us;	    /* wall clock; TIME_UNKNOWN: the system kept no time (etcd's history) */
-	int64_t token;	    /* orders events without a time; 0: none */
+	int64_t at_us; /* wall clock; TIME_UNKNOWN: the system kept no time (etcd's history) */
+	int64_t token; /* orders events without a time; 0: none */
 	const char *source;
-	const char *id;	    /* of the singleton; NULL: of the source itself */
-	const char *what;   /* "took", "released", "hand-over", "state", "finding", "cleared", "source", "gap" */
+	const char *id;   /* of the singleton; NULL: of the source itself */
+	const char *what; /* "took", "released", "hand-over", "state", "finding", "cleared",
+			     "source", "gap" */
 	const char *text;
 };
 

@@ -3,25 +3,30 @@
 
 #include "model/memory.h"
 #include "model/role.h"
+#include "model/snapshot.h"
 #include "model/thresholds.h"
 #include "model/verdict.h"
 
-/* Everything that a judgement may rest on. Pure: the clocks are given, nothing is read or changed. */
+/* Everything that a judgement may rest on. Pure: the clocks are given, nothing is read or changed.
+ */
 struct judge_input {
 	const struct singleton *s;
-	const struct singleton *self;	      /* the source's own facts; NULL while unknown */
-	const struct remembered *memory;      /* what was observed of this singleton until now; NULL: nothing */
+	const struct singleton *self; /* the source's own facts; NULL while unknown */
+	const struct remembered
+		*memory; /* what was observed of this singleton until now; NULL: nothing */
 	const struct thresholds *thresholds;
-	const struct role *role;	      /* that it is a witness of; NULL */
-	bool all_stale;			      /* most of this source's leases are past their time: judge_source said so */
-	int64_t now_ms;			      /* our monotonic clock */
-	int64_t now_us;			      /* our wall clock */
+	const struct role *role; /* that it is a witness of; NULL */
+	bool all_stale; /* most of this source's leases are past their time: judge_source said so */
+	int64_t now_ms; /* our monotonic clock */
+	int64_t now_us; /* our wall clock */
 };
 
-/* Fills a begun draft with the state, the findings and the moment when time alone may change them. */
+/* Fills a begun draft with the state, the findings and the moment when time alone may change them.
+ */
 void judge_singleton(const struct judge_input *in, struct verdict_draft *out);
 
-/* The findings about a source itself, from its facts and what is remembered of it; pic gives the rows for counts. */
+/* The findings about a source itself, from its facts and what is remembered of it; pic gives the
+ * rows for counts. */
 struct judge_source_input {
 	const struct singleton *self;
 	const struct snapshot *before; /* the last snapshot; NULL */
@@ -31,6 +36,15 @@ struct judge_source_input {
 	size_t n_hidden;
 	int64_t now_ms, now_us;
 };
-void judge_source(const struct judge_source_input *in, struct verdict_draft *out, bool *ret_all_stale);
+void judge_source(
+	const struct judge_source_input *in, struct verdict_draft *out, bool *ret_all_stale);
+
+/*
+ * What only shows when the sources are looked at together: adds to a begun draft the findings for
+ * source `which` of the n (two-primaries: writable servers with one system_identifier and different
+ * timelines or addresses). A source that was not read yet has no self.
+ */
+void judge_cross(const struct snapshot *const *snapshots, size_t n, size_t which,
+	const struct thresholds *thresholds, int64_t now_us, struct verdict_draft *out);
 
 #endif

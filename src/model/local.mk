@@ -5,6 +5,7 @@ src_libmodel_a_SOURCES = \
 	src/model/mechanisms.def \
 	src/model/states.def \
 	src/model/thresholds.def \
+	src/model/board.c src/model/board.h \
 	src/model/draft.c src/model/draft.h \
 	src/model/singleton.c src/model/singleton.h \
 	src/model/snapshot.c src/model/snapshot.h \

@@ -3,8 +3,19 @@
 
 #include "model/verdict.h"
 
-enum harm { HARM_UNKNOWN, HARM_HARMLESS, HARM_ANNOYING, HARM_HARMFUL };
-enum tristate { TRI_UNKNOWN, TRI_NO, TRI_YES };
+struct snapshot;
+
+enum harm {
+	HARM_UNKNOWN,
+	HARM_HARMLESS,
+	HARM_ANNOYING,
+	HARM_HARMFUL
+};
+enum tristate {
+	TRI_UNKNOWN,
+	TRI_NO,
+	TRI_YES
+};
 
 /* A singleton as the operator's config declares it; all texts are the settings'. */
 struct role {
@@ -16,14 +27,26 @@ struct role {
 	size_t n_witnesses;
 };
 
-/* A role as the board sees it: the worst of its witnesses, and the findings of the role itself (dup-holder, fit). */
+/* A role as the board sees it: its witnesses, and the verdict on the role itself. */
 struct role_view {
 	const struct role *role;
-	const struct row **witnesses; /* n_witnesses entries; NULL where there is no such row. Borrowed from the board */
-	const struct snapshot **sources; /* of each witness; NULL where no such source */
-	enum state state;
-	struct row *self; /* mechanism SOURCE, id "role/NAME": the verdict of the role */
+	const struct row **witnesses;    /* n_witnesses entries; NULL where there is no such row.
+					    Borrowed from the board */
+	const struct snapshot **sources; /* of each witness; NULL where there is no such source.
+					    Borrowed from the board */
+	struct row *self; /* mechanism SOURCE, id "role/NAME": the worst state of the witnesses, and
+			     the role's findings */
 };
+
+struct thresholds;
+
+/*
+ * Judges a role from its witnesses (see struct role_view): the state is the worst of those that can
+ * be read, DUPLICATE when different processes hold it in two sources at once; findings dup-holder,
+ * no-mechanism, unfenced-harmful, overkill; fit.
+ */
+void role_judge(const struct role_view *view, const struct thresholds *thresholds, int64_t now_us,
+	struct verdict_draft *out);
 
 /* "harmless", "annoying", "harmful"; NULL for unknown. */
 const char *harm_word(enum harm harm);

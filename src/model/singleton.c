@@ -22,8 +22,7 @@ void singleton_unref(const struct singleton *s)
 		free(own);
 }
 
-const struct claim *singleton_claim(
-	const struct singleton *s, enum claim_kind kind, uint32_t *pos)
+const struct claim *singleton_claim(const struct singleton *s, enum claim_kind kind, uint32_t *pos)
 {
 	while (*pos < s->n_claims) {
 		const struct claim *c = &s->claims[(*pos)++];
@@ -50,8 +49,7 @@ uint32_t singleton_count(const struct singleton *s, enum claim_kind kind)
 	return n;
 }
 
-static const struct detail *detail_find(
-	const struct detail *details, size_t n, enum detail_id id)
+static const struct detail *detail_find(const struct detail *details, size_t n, enum detail_id id)
 {
 	size_t i;
 

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * One fact about a claim or a singleton. Unknown is a value: a detail that the server hid from us stands with `hidden`
- * set; one that it has not got is absent.
+ * One fact about a claim or a singleton. Unknown is a value: a detail that the server hid from us
+ * stands with `hidden` set; one that it has not got is absent.
  */
 struct detail {
 	enum detail_id id;
@@ -39,8 +39,9 @@ struct claim {
 #define TIME_UNKNOWN INT64_MIN
 
 /*
- * One thing that at most one process should do at a time, as one source saw it at one moment: facts only, no judgement.
- * Immutable and shared: one block of memory, made by a draft (draft.h), counted by references from any thread.
+ * One thing that at most one process should do at a time, as one source saw it at one moment: facts
+ * only, no judgement. Immutable and shared: one block of memory, made by a draft (draft.h), counted
+ * by references from any thread.
  */
 struct singleton {
 	int refs; /* atomic; see singleton_ref */
@@ -50,13 +51,13 @@ struct singleton {
 	uint16_t n_details;
 	uint32_t n_claims;
 	int64_t token;
-	int64_t lease_granted_ms;     /* the leader's; TIME_UNKNOWN: no lease, or not known */
-	int64_t lease_deadline_ms;    /* our monotonic clock at its end, as read; TIME_UNKNOWN */
-	int64_t lease_read_ms;	      /* our monotonic clock when it was read; TIME_UNKNOWN */
-	uint64_t hash;		      /* of all that follows from the source's answer: equal facts, equal hash */
-	const char *id;		      /* SOURCE/PATH, sanitised */
-	const char *path;	      /* points into id, behind the first slash */
-	const char *name;	      /* the operator's or the tool's name for it; NULL when none */
+	int64_t lease_granted_ms;  /* the leader's; TIME_UNKNOWN: no lease, or not known */
+	int64_t lease_deadline_ms; /* our monotonic clock at its end, as read; TIME_UNKNOWN */
+	int64_t lease_read_ms;     /* our monotonic clock when it was read; TIME_UNKNOWN */
+	uint64_t hash;  /* of all that follows from the source's answer: equal facts, equal hash */
+	const char *id; /* SOURCE/PATH, sanitised */
+	const char *path;             /* points into id, behind the first slash */
+	const char *name;             /* the operator's or the tool's name for it; NULL when none */
 	const struct claim *claims;   /* holders first, then waiters in the queue's order */
 	const struct detail *details; /* of the singleton itself */
 };
@@ -65,16 +66,16 @@ struct singleton {
 struct singleton *singleton_ref(const struct singleton *s);
 void singleton_unref(const struct singleton *s);
 
-/* The first claim of a kind, from index *pos on (start with 0); NULL at the end. *pos is moved behind it. */
-const struct claim *singleton_claim(
-	const struct singleton *s, enum claim_kind kind, uint32_t *pos);
+/* The first claim of a kind, from index *pos on (start with 0); NULL at the end. *pos is moved
+ * behind it. */
+const struct claim *singleton_claim(const struct singleton *s, enum claim_kind kind, uint32_t *pos);
 /* The first holder, or NULL. */
 const struct claim *singleton_holder(const struct singleton *s);
 uint32_t singleton_count(const struct singleton *s, enum claim_kind kind);
 
 /*
- * The first detail of that id, or NULL: claim_detail of a claim, singleton_detail of the singleton. A hidden detail is
- * returned: ask for it before you use the value.
+ * The first detail of that id, or NULL: claim_detail of a claim, singleton_detail of the singleton.
+ * A hidden detail is returned: ask for it before you use the value.
  */
 const struct detail *claim_detail(const struct claim *c, enum detail_id id);
 const struct detail *singleton_detail(const struct singleton *s, enum detail_id id);

@@ -253,12 +253,16 @@ int64_t picture_due_ms(const struct picture *pic)
 static struct chunk *picture_chunk(const struct picture *pic, size_t number)
 {
 	size_t first = number * CHUNK_ROWS, i;
-	struct chunk *chunk = xmalloc(sizeof(*chunk));
+	struct chunk *chunk = xcalloc(1, sizeof(*chunk));
 
 	chunk->refs = 1;
-	chunk->n = 0;
-	for (i = first; i < pic->n && chunk->n < CHUNK_ROWS; i++)
-		chunk->rows[chunk->n++] = row_ref(pic->slots[i].row);
+	for (i = first; i < pic->n && chunk->n < CHUNK_ROWS; i++) {
+		struct row *row = row_ref(pic->slots[i].row);
+
+		chunk->rows[chunk->n++] = row;
+		chunk->by_state[row->v.state]++;
+		chunk->attention += row->v.needs_attention;
+	}
 	return chunk;
 }
 

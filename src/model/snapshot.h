@@ -4,7 +4,12 @@
 #include "base/map.h"
 #include "model/verdict.h"
 
-enum source_state { SOURCE_CONNECTING, SOURCE_OK, SOURCE_DEGRADED, SOURCE_FAILING };
+enum source_state {
+	SOURCE_CONNECTING,
+	SOURCE_OK,
+	SOURCE_DEGRADED,
+	SOURCE_FAILING
+};
 
 /* "connecting", "ok", "degraded", "failing" */
 const char *source_state_word(enum source_state state);
@@ -23,21 +28,27 @@ struct source_cost {
 	int64_t round_trip_ms; /* of the last poll; TIME_UNKNOWN */
 };
 
-enum { CHUNK_ROWS = 256 };
+enum {
+	CHUNK_ROWS = 256
+};
 
-/* Up to CHUNK_ROWS rows; all but the last chunk of a snapshot are full. Immutable and shared between snapshots. */
+/* Up to CHUNK_ROWS rows; all but the last chunk of a snapshot are full. Immutable and shared
+ * between snapshots. */
 struct chunk {
 	int refs;
 	uint32_t n;
+	uint32_t attention; /* of its rows, those that need a person */
+	uint32_t by_state[STATE_COUNT];
 	struct row *rows[CHUNK_ROWS];
 };
 
 /*
- * What one source showed at one moment: immutable, counted by references from any thread. A poll that fails publishes the
- * last rows again with another state, so the picture stays, with its age.
+ * What one source showed at one moment: immutable, counted by references from any thread. A poll
+ * that fails publishes the last rows again with another state, so the picture stays, with its age.
  *
- * Rows are in no order. Two snapshots of one source share the chunks in which nothing changed: equal chunk pointers mean
- * equal rows, which makes a difference cheap to find (snapshot_diff in diff.h and the board's listing rest on that).
+ * Rows are in no order. Two snapshots of one source share the chunks in which nothing changed:
+ * equal chunk pointers mean equal rows, which makes a difference cheap to find (snapshot_diff in
+ * diff.h and the board's listing rest on that).
  */
 struct snapshot {
 	int refs;
@@ -46,13 +57,16 @@ struct snapshot {
 	const char *kind;
 	const char *environment; /* NULL: not said, treated as prod */
 	bool protect;
-	bool live; /* fed by a watch: the picture is as old as the last sign of life, not as the last change */
+	bool live; /* fed by a watch: the picture is as old as the last sign of life, not as the
+		      last change */
 	enum source_state state;
-	int64_t picture_ms; /* our monotonic clock when the rows were last known to be true; TIME_UNKNOWN: never */
+	int64_t picture_ms; /* our monotonic clock when the rows were last known to be true;
+			       TIME_UNKNOWN: never */
 	const char *error;  /* one sentence; NULL */
 	int64_t error_since_us;
 	const char *server; /* version text, sanitised; NULL while unknown */
-	struct row *self;   /* MECH_SOURCE: server facts, members, and the findings about the source itself; NULL */
+	struct row *self;   /* MECH_SOURCE: server facts, members, and the findings about the source
+			       itself; NULL */
 	const struct hidden *hidden;
 	size_t n_hidden;
 	struct source_cost cost;
@@ -70,8 +84,9 @@ const struct row *snapshot_row(const struct snapshot *snap, size_t i);
 const struct row *snapshot_find(const struct snapshot *snap, const char *id);
 
 /*
- * The picture: the mutable table of one source, private to its thread, from which snapshots are published. A slot holds
- * the facts and the row judged from them; it is dirty until it was judged again.
+ * The picture: the mutable table of one source, private to its thread, from which snapshots are
+ * published. A slot holds the facts and the row judged from them; it is dirty until it was judged
+ * again.
  */
 struct picture_slot {
 	struct singleton *s;
@@ -95,8 +110,9 @@ void picture_init(struct picture *pic);
 void picture_release(struct picture *pic);
 
 /*
- * Puts a singleton in, or in place of the one with its id; takes over the reference. Equal facts (by hash) leave the slot
- * clean, but keep the newer facts' clocks. Returns true when the facts differ or it is new.
+ * Puts a singleton in, or in place of the one with its id; takes over the reference. Equal facts
+ * (by hash) leave the slot clean, but keep the newer facts' clocks. Returns true when the facts
+ * differ or it is new.
  */
 bool picture_put(struct picture *pic, struct singleton *s);
 /* Takes a singleton out; returns whether it was there. */
@@ -105,15 +121,16 @@ bool picture_remove(struct picture *pic, const char *id);
 struct picture_slot *picture_find(struct picture *pic, const char *id);
 
 /*
- * A full picture: what is not put between picture_begin and picture_end is gone. picture_end calls gone (if not NULL) for
- * each singleton before it is taken out.
+ * A full picture: what is not put between picture_begin and picture_end is gone. picture_end calls
+ * gone (if not NULL) for each singleton before it is taken out.
  */
 void picture_begin(struct picture *pic);
-void picture_end(struct picture *pic, void (*gone)(void *arg, const struct singleton *s), void *arg);
+void picture_end(
+	struct picture *pic, void (*gone)(void *arg, const struct singleton *s), void *arg);
 
 /*
- * The number of the next slot, from *pos on, that must be judged: it is dirty, or its verdict's next_ms is at or before
- * now_ms. -1 at the end. Start with *pos = 0.
+ * The number of the next slot, from *pos on, that must be judged: it is dirty, or its verdict's
+ * next_ms is at or before now_ms. -1 at the end. Start with *pos = 0.
  */
 ptrdiff_t picture_next_due(const struct picture *pic, size_t *pos, int64_t now_ms);
 /* Gives a slot its row; takes over the reference. */
@@ -122,8 +139,8 @@ void picture_judged(struct picture *pic, size_t slot, struct row *row);
 int64_t picture_due_ms(const struct picture *pic);
 
 /*
- * A snapshot of the rows that were judged; every slot must have a row. head gives all other fields: its texts and hidden
- * are copied, its self is referenced. One reference, the caller's.
+ * A snapshot of the rows that were judged; every slot must have a row. head gives all other fields:
+ * its texts and hidden are copied, its self is referenced. One reference, the caller's.
  */
 struct snapshot *picture_publish(struct picture *pic, const struct snapshot *head);
 

@@ -3,9 +3,10 @@
 
 #include <stdint.h>
 
-/* What the judge measures against; the config's `thresholds:` sets them. One field for each row of thresholds.def. */
+/* What the judge measures against; the config's `thresholds:` sets them. One field for each row of
+ * thresholds.def. */
 struct thresholds {
-#define THRESHOLD(field, name, value, help) int64_t field;
+#define THRESHOLD(field, name, value, help)       int64_t field;
 #define THRESHOLD_COUNT(field, name, value, help) int64_t field;
 #include "model/thresholds.def"
 #undef THRESHOLD
@@ -15,7 +16,7 @@ struct thresholds {
 static inline struct thresholds thresholds_default(void)
 {
 	struct thresholds t = {
-#define THRESHOLD(field, name, value, help)	  .field = (value),
+#define THRESHOLD(field, name, value, help)       .field = (value),
 #define THRESHOLD_COUNT(field, name, value, help) .field = (value),
 #include "model/thresholds.def"
 #undef THRESHOLD

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERDICT_TEXT_MAX = 1024 * 1024, NO_TEXT = -1 };
+enum {
+	VERDICT_TEXT_MAX = 1024 * 1024,
+	NO_TEXT = -1
+};
 
 struct draft_finding {
 	enum finding_code code;
@@ -61,7 +64,8 @@ static int64_t verdict_text(struct verdict_draft *d, const char *text)
 	return (int64_t)at;
 }
 
-static int64_t verdict_format(struct verdict_draft *d, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static int64_t verdict_format(
+	struct verdict_draft *d, const char *fmt, va_list ap)
 {
 	char text[4096];
 
@@ -171,7 +175,8 @@ static void row_fill(struct row *row, const struct verdict_draft *d, struct find
 	row->v.n_findings = d->n_findings;
 }
 
-/* role and fit are copied behind the texts: the verdict must not point into what the caller may free. */
+/* role and fit are copied behind the texts: the verdict must not point into what the caller may
+ * free. */
 static const char *row_copy(char **at, const char *s)
 {
 	char *to = *at;
@@ -191,7 +196,8 @@ struct row *row_new(struct singleton *s, const struct verdict_draft *d)
 	size_t evidence_at = findings_at + d->n_findings * sizeof(struct finding);
 	size_t texts_at = evidence_at + d->n_evidence * sizeof(struct detail);
 	size_t texts_len = d->n_findings ? d->texts.len : 0;
-	size_t extra = (d->v.role ? strlen(d->v.role) + 1 : 0) + (d->v.fit ? strlen(d->v.fit) + 1 : 0);
+	size_t extra =
+		(d->v.role ? strlen(d->v.role) + 1 : 0) + (d->v.fit ? strlen(d->v.fit) + 1 : 0);
 	char *block = xmalloc(texts_at + texts_len + extra);
 	struct row *row = (struct row *)(void *)block;
 	char *texts = block + texts_at, *at = texts + texts_len;

@@ -4,7 +4,8 @@
 #include "base/str.h"
 #include "model/singleton.h"
 
-/* One judged fact. Texts are sanitised; `text` says what is, `advice` what to do (NULL when nothing is to be done). */
+/* One judged fact. Texts are sanitised; `text` says what is, `advice` what to do (NULL when nothing
+ * is to be done). */
 struct finding {
 	enum finding_code code;
 	enum severity severity;
@@ -18,22 +19,27 @@ struct finding {
 /* What the judge says of one singleton. */
 struct verdict {
 	enum state state;
-	bool needs_attention;	 /* counted in "N need you": a warning, a critical finding, or such a state */
-	int64_t state_since_us;	 /* wall clock since when it is in this state, as we saw it; TIME_UNKNOWN */
-	int64_t first_seen_us;	 /* wall clock when we first saw the present holder hold it; TIME_UNKNOWN */
-	int64_t known_since_us;	 /* wall clock when we first saw this singleton at all; TIME_UNKNOWN */
-	int64_t highest_token;	 /* ever seen; valid where has_highest */
-	int64_t next_ms;	 /* our monotonic clock when time alone may change this verdict; INT64_MAX: never */
+	bool needs_attention;   /* counted in "N need you": a warning, a critical finding, or such a
+				   state */
+	int64_t state_since_us; /* wall clock since when it is in this state, as we saw it;
+				   TIME_UNKNOWN */
+	int64_t first_seen_us;  /* wall clock when we first saw the present holder hold it;
+				   TIME_UNKNOWN */
+	int64_t known_since_us; /* wall clock when we first saw this singleton at all; TIME_UNKNOWN
+				 */
+	int64_t highest_token;  /* ever seen; valid where has_highest */
+	int64_t next_ms; /* our monotonic clock when time alone may change this verdict; INT64_MAX:
+			    never */
 	bool has_highest;
-	const char *role;	 /* the role that it is a witness of; NULL */
-	const char *fit;	 /* "ok", "weak", "overkill"; NULL: not known */
+	const char *role;               /* the role that it is a witness of; NULL */
+	const char *fit;                /* "ok", "weak", "overkill"; NULL: not known */
 	const struct finding *findings; /* the worst first */
 	size_t n_findings;
 };
 
 /*
- * A verdict under construction, reusable. The judge adds findings; each finding's evidence is what is added between it and
- * the next.
+ * A verdict under construction, reusable. The judge adds findings; each finding's evidence is what
+ * is added between it and the next.
  */
 struct verdict_draft {
 	struct verdict v;
@@ -49,7 +55,8 @@ void verdict_draft_init(struct verdict_draft *d);
 void verdict_draft_release(struct verdict_draft *d);
 void verdict_draft_begin(struct verdict_draft *d);
 
-/* Adds a finding with a sentence; the severity is the caller's (finding_word(code)->severity is the usual one). */
+/* Adds a finding with a sentence; the severity is the caller's (finding_word(code)->severity is the
+ * usual one). */
 void verdict_add(struct verdict_draft *d, enum finding_code code, enum severity severity,
 	int64_t since_us, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Sets the advice of the last finding. */
@@ -64,7 +71,8 @@ bool verdict_has(const struct verdict_draft *d, enum finding_code code);
 void verdict_next(struct verdict_draft *d, int64_t mono_ms);
 
 /*
- * One row: the facts and what was judged of them. Immutable, one block, counted by references from any thread.
+ * One row: the facts and what was judged of them. Immutable, one block, counted by references from
+ * any thread.
  */
 struct row {
 	int refs;
@@ -72,7 +80,8 @@ struct row {
 	struct verdict v;
 };
 
-/* Takes over the caller's reference to s. The findings are sorted: the worst severity first, then by code. */
+/* Takes over the caller's reference to s. The findings are sorted: the worst severity first, then
+ * by code. */
 struct row *row_new(struct singleton *s, const struct verdict_draft *d);
 struct row *row_ref(const struct row *row);
 void row_unref(const struct row *row);

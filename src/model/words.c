@@ -6,7 +6,7 @@
 #include <strings.h>
 
 static const struct word mechanism_words[] = {
-#define MECHANISM(id, w, h) [MECH_##id] = { .word = (w), .help = (h) },
+#define MECHANISM(id, w, keep, h) [MECH_##id] = { .word = (w), .help = (h), .stays = (keep) },
 #include "model/mechanisms.def"
 #undef MECHANISM
 };
@@ -24,7 +24,7 @@ static const struct word severity_words[] = {
 };
 
 static const struct word finding_words[] = {
-#define FINDING(id, w, s, h)                                                                       \
+#define FINDING(id, w, s, h) \
 	[FINDING_##id] = { .word = (w), .help = (h), .severity = SEVERITY_##s },
 #include "model/findings.def"
 #undef FINDING
@@ -44,14 +44,14 @@ static const struct word token_kind_words[] = {
 		.help = "how often the Lease changed hands" },
 };
 
-#define WORD_LIST(name, type, count)                                                               \
-	const struct word *name##_word(type id)                                                    \
-	{                                                                                          \
-		return &name##_words[id];                                                          \
-	}                                                                                          \
-	int name##_from_word(const char *word)                                                     \
-	{                                                                                          \
-		return word_find(name##_words, (count), word, false);                              \
+#define WORD_LIST(name, type, count)                                  \
+	const struct word *name##_word(type id)                       \
+	{                                                             \
+		return &name##_words[id];                             \
+	}                                                             \
+	int name##_from_word(const char *word)                        \
+	{                                                             \
+		return word_find(name##_words, (count), word, false); \
 	}
 
 static int word_find(const struct word *words, int count, const char *word, bool cut)

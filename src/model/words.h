@@ -4,10 +4,11 @@
 #include <stdbool.h>
 
 /*
- * The words of the product, each list from one table (*.def): the enum, the word on the screen and in JSON, the help.
+ * The words of the product, each list from one table (*.def): the enum, the word on the screen and
+ * in JSON, the help.
  */
 enum mechanism {
-#define MECHANISM(id, word, help) MECH_##id,
+#define MECHANISM(id, word, stays, help) MECH_##id,
 #include "model/mechanisms.def"
 #undef MECHANISM
 	MECH_COUNT
@@ -20,7 +21,11 @@ enum state {
 	STATE_COUNT
 };
 
-enum severity { SEVERITY_INFO, SEVERITY_WARN, SEVERITY_CRIT };
+enum severity {
+	SEVERITY_INFO,
+	SEVERITY_WARN,
+	SEVERITY_CRIT
+};
 
 enum finding_code {
 #define FINDING(id, code, severity, help) FINDING_##id,
@@ -47,14 +52,19 @@ enum detail_type {
 };
 
 /* What the token is: a fencing token's kind. */
-enum token_kind { TOKEN_NONE, TOKEN_CREATE_REVISION, TOKEN_LEASE_TRANSITIONS };
+enum token_kind {
+	TOKEN_NONE,
+	TOKEN_CREATE_REVISION,
+	TOKEN_LEASE_TRANSITIONS
+};
 
 struct word {
 	const char *word;
 	const char *help;
-	char letter;		/* states only */
+	char letter;            /* states only */
 	enum severity severity; /* findings only: the usual one */
-	enum detail_type type;	/* details only */
+	enum detail_type type;  /* details only */
+	bool stays;             /* mechanisms only: a free one remains a row */
 };
 
 /* One row of the tables; never NULL for a valid id. */
@@ -65,7 +75,8 @@ const struct word *finding_word(enum finding_code c);
 const struct word *detail_word(enum detail_id d);
 const struct word *token_kind_word(enum token_kind k);
 
-/* The id of a word, without regard to case; -1 when there is none. A state may be cut short as far as it is unique. */
+/* The id of a word, without regard to case; -1 when there is none. A state may be cut short as far
+ * as it is unique. */
 int state_from_word(const char *word);
 int mechanism_from_word(const char *word);
 int finding_from_word(const char *word);

@@ -3,7 +3,8 @@
 
 #include <stddef.h>
 
-/* What `baton doctor` found about one source: lines of level ("ok", "note", "warn", "fail"), what, text and advice. */
+/* What `baton doctor` found about one source: lines of level ("ok", "note", "warn", "fail"), what,
+ * text and advice. */
 struct report_line {
 	char *level, *what, *text;
 	char *advice; /* NULL */

@@ -10,73 +10,82 @@ struct yaml_node;
 struct report;
 
 /*
- * The options of a kind of source, one row each: they make the config's parser (unknown keys and wrong types are named
- * with line and column), the manual baton-config(5), and `baton init`.
+ * The options of a kind of source, one row each: they make the config's parser (unknown keys and
+ * wrong types are named with line and column), the manual baton-config(5), and `baton init`.
  */
 enum option_type {
 	OPTION_TEXT,
-	OPTION_SECRET,	 /* as TEXT, and never shown */
-	OPTION_PATH,	 /* as TEXT; relative to the config's folder */
+	OPTION_SECRET, /* as TEXT, and never shown */
+	OPTION_PATH,   /* as TEXT; relative to the config's folder */
 	OPTION_INT,
 	OPTION_BOOL,
 	OPTION_DURATION, /* 500ms, 10s, 5m, 2h, 1d; a bare number is seconds; kept in ms */
-	OPTION_WORD,	 /* one of `words`, separated by | */
-	OPTION_LIST,	 /* of TEXT; one TEXT alone is a list of one */
-	OPTION_MAPS	 /* a list of maps, whose keys `fields` describes */
+	OPTION_WORD,     /* one of `words`, separated by | */
+	OPTION_LIST,     /* of TEXT; one TEXT alone is a list of one */
+	OPTION_MAPS      /* a list of maps, whose keys `fields` describes */
 };
 
 struct option_def {
 	const char *name; /* NULL ends the table */
 	enum option_type type;
-	const char *fallback; /* as it would be written; NULL: none */
-	const char *help;     /* one or two sentences, for the manual */
-	const char *words;    /* OPTION_WORD */
+	const char *fallback;            /* as it would be written; NULL: none */
+	const char *help;                /* one or two sentences, for the manual */
+	const char *words;               /* OPTION_WORD */
 	const struct option_def *fields; /* OPTION_MAPS */
 	bool required;
 };
 
-/* A name that the operator gave to a key: one entry of the config's `names:`, for the source that it belongs to. */
+/* A name that the operator gave to a key: one entry of the config's `names:`, for the source that
+ * it belongs to. */
 struct key_name {
 	const char *database; /* NULL: any database of the server */
-	const char *recipe;   /* "literal" (a path as in ids), "bigint", "pair", "hashtext", "crc32", "md5" */
-	const char *value;    /* the text that is hashed, the number, "7,-9" */
+	const char *recipe; /* "literal" (a path as in ids), "bigint", "pair", "hashtext", "crc32",
+			       "md5" */
+	const char *value;  /* the text that is hashed, the number, "7,-9" */
 	const char *name;
 };
 
-/* One source of the config, checked: options holds known keys of the right types only. Borrowed by the source. */
+/* One source of the config, checked: options holds known keys of the right types only. Borrowed by
+ * the source. */
 struct source_config {
 	const struct source_ops *ops;
 	const char *name;
 	const char *environment; /* NULL: not said */
 	bool protect;
-	int64_t interval_ms; /* between polls */
-	int64_t timeout_ms;  /* the deadline of one poll, connecting included */
+	int64_t interval_ms;             /* between polls */
+	int64_t timeout_ms;              /* the deadline of one poll, connecting included */
 	const struct yaml_node *options; /* a map; NULL: all by default (discovered) */
 	const struct key_name *names;
 	size_t n_names;
 };
 
-/* Typed access, with the table's fallback; a name that is not in the ops' table is a bug and aborts. */
+/* Typed access, with the table's fallback; a name that is not in the ops' table is a bug and
+ * aborts. */
 const char *source_option_text(const struct source_config *config, const char *name);
-int64_t source_option_int(const struct source_config *config, const char *name); /* INT, BOOL, DURATION in ms */
+int64_t source_option_int(
+	const struct source_config *config, const char *name); /* INT, BOOL, DURATION in ms */
 /* The items of a LIST (texts) or MAPS (map nodes); NULL beyond the last. */
 const char *source_option_item(const struct source_config *config, const char *name, size_t i);
-const struct yaml_node *source_option_map(const struct source_config *config, const char *name, size_t i);
+const struct yaml_node *source_option_map(
+	const struct source_config *config, const char *name, size_t i);
 
 /*
- * What a source is given for one poll, and where its answers go. Only the source's own thread uses it.
+ * What a source is given for one poll, and where its answers go. Only the source's own thread uses
+ * it.
  *
- * A source either tells everything each time (round_begin, round_put for each, round_end: what was not put is gone) or,
- * once it has told everything, only what changed (round_put, round_drop).
+ * A source either tells everything each time (round_begin, round_put for each, round_end: what was
+ * not put is gone) or, once it has told everything, only what changed (round_put, round_drop).
  */
 struct round;
 
 const struct clock_source *round_clock(const struct round *r);
-int64_t round_now_ms(const struct round *r); /* our monotonic clock, now */
+int64_t round_now_ms(const struct round *r);      /* our monotonic clock, now */
 int64_t round_deadline_ms(const struct round *r); /* no wait goes beyond it */
-int round_wake_fd(const struct round *r); /* readable when the source must come back at once: add it to every wait */
+int round_wake_fd(const struct round
+		*r); /* readable when the source must come back at once: add it to every wait */
 bool round_cancelled(const struct round *r); /* we are stopping: return ERR_CANCELLED */
-bool round_one_shot(const struct round *r); /* one picture, then the end: no history, no watch, spend the budget now */
+bool round_one_shot(const struct round
+		*r); /* one picture, then the end: no history, no watch, spend the budget now */
 
 /* A draft to build singletons with; the round's own, begun anew by draft_begin. */
 struct draft *round_draft(struct round *r);
@@ -87,33 +96,39 @@ void round_put(struct round *r, struct singleton *s);
 void round_drop(struct round *r, const char *id);
 void round_end(struct round *r);
 
-/* The source's own facts: a MECH_SOURCE singleton, path empty; members are CLAIM_MEMBER claims. Takes over the reference. */
+/* The source's own facts: a MECH_SOURCE singleton, path empty; members are CLAIM_MEMBER claims.
+ * Takes over the reference. */
 void round_self(struct round *r, struct singleton *s);
 /* The server's version as text, raw bytes. */
 void round_server(struct round *r, const char *text);
-/* What can't be seen; told anew with each poll that tells everything (round_hidden_clear first). remedy may be NULL. */
+/* What can't be seen; told anew with each poll that tells everything (round_hidden_clear first).
+ * remedy may be NULL. */
 void round_hidden_clear(struct round *r);
 void round_hidden(struct round *r, const char *what, const char *remedy);
-/* The picture is true, but something is wrong: the source is shown as degraded with this sentence. */
+/* The picture is true, but something is wrong: the source is shown as degraded with this sentence.
+ */
 void round_degraded(struct round *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Adds to what polling costs; round_trip_ms may be TIME_UNKNOWN. */
 void round_cost(struct round *r, uint64_t requests, uint64_t bytes_in, uint64_t bytes_out,
 	int64_t round_trip_ms);
 /*
- * Tells a past event of a singleton (or of the source: path NULL) for the timeline: at_us wall clock or TIME_UNKNOWN where
- * the system kept no time, what a short word ("took", "released", "gap"), text one sanitised sentence. Events that the
- * session sees itself, by comparing pictures, need not be told.
+ * Tells a past event of a singleton (or of the source: path NULL) for the timeline: path as it
+ * stands in the id (escaped), at_us wall clock or TIME_UNKNOWN where the system kept no time, what
+ * a short word ("took", "released", "gap"), text one sanitised sentence. Events that the session
+ * sees itself, by comparing pictures, need not be told.
  */
 void round_event(struct round *r, const char *path, int64_t at_us, int64_t token, const char *what,
 	const char *text);
 /*
- * Whether a singleton is on a screen now or was asked for by name: the source spends its budget of requests on those first.
+ * Whether a singleton is on a screen now or was asked for by name: the source spends its budget of
+ * requests on those first.
  */
 bool round_wanted(const struct round *r, const char *id);
 
 /*
- * A kind of source: facts and callbacks. Straight-line blocking calls, run in the source's own thread, with a deadline on
- * every wait; they may sleep only in poll(2) with the round's wake descriptor among the descriptors.
+ * A kind of source: facts and callbacks. Straight-line blocking calls, run in the source's own
+ * thread, with a deadline on every wait; they may sleep only in poll(2) with the round's wake
+ * descriptor among the descriptors.
  */
 struct source_ops {
 	const char *kind;    /* the word in the config */
@@ -121,28 +136,33 @@ struct source_ops {
 	const struct option_def *options;
 	int64_t interval_ms; /* between polls, by default */
 
-	/* Makes the state; checks what can be checked without the network. config lives as long as the state. */
+	/* Makes the state; checks what can be checked without the network. config lives as long as
+	 * the state. */
 	int (*open)(const struct source_config *config, void **ret_state, struct err *err);
 
 	/*
-	 * Brings the picture up to date: connects when not connected, reads, tells the round. A failure leaves the state
-	 * such that the next poll connects anew where needed; the session keeps the last picture and backs off.
+	 * Brings the picture up to date: connects when not connected, reads, tells the round. A
+	 * failure leaves the state such that the next poll connects anew where needed; the session
+	 * keeps the last picture and backs off.
 	 */
 	int (*poll)(void *state, struct round *r, struct err *err);
 
 	/*
-	 * Waits for a change until the deadline. Returns 1 when poll has something new to tell, 0 when the time is over or
-	 * the wake descriptor woke it, negative on failure. NULL: nothing can be waited for, the session sleeps.
+	 * Waits for a change until the deadline. Returns 1 when poll has something new to tell, 0
+	 * when the time is over or the wake descriptor woke it, negative on failure. NULL: nothing
+	 * can be waited for, the session sleeps.
 	 */
 	int (*wait)(void *state, struct round *r, struct err *err);
 
-	/* For `baton doctor`: connection, version, privileges, what can't be seen and what would show it. */
+	/* For `baton doctor`: connection, version, privileges, what can't be seen and what would
+	 * show it. */
 	int (*examine)(void *state, struct round *r, struct report *report, struct err *err);
 
 	void (*close)(void *state);
 };
 
-/* The lines of `baton doctor` about one source (report.h keeps them). level: "ok", "note", "warn", "fail". */
+/* The lines of `baton doctor` about one source (report.h keeps them). level: "ok", "note", "warn",
+ * "fail". */
 void report_add(struct report *report, const char *level, const char *what, const char *advice,
 	const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 

@@ -1,0 +1,155 @@
+#include "config.h"
+
+#include "control/memory-file.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "model/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	MEMORY_FILE_MAX = 128 * 1024 * 1024
+};
+
+int memory_file_init(struct memory_file *file, const char *state_dir, const char *source,
+	const char *kind, const char *identity, struct err *err)
+{
+	struct str path;
+	int rc;
+
+	memset(file, 0, sizeof(*file));
+	str_init(&path, 4000);
+	str_addf(&path, "%s/memory", state_dir);
+	rc = fs_make_dirs(path.s, err);
+	if (!rc) {
+		str_addf(&path, "/%s.%s.%s", source, kind, identity);
+		if (path.full)
+			rc = err_set(
+				err, ERR_LIMIT, "the path of the memory of %s is too long", source);
+	}
+	if (!rc) {
+		file->path = xstrdup(path.s);
+		str_add(&path, ".lock");
+		file->lock_path = xstrdup(path.s);
+	}
+	str_release(&path);
+	return rc;
+}
+
+void memory_file_release(struct memory_file *file)
+{
+	free(file->path);
+	free(file->lock_path);
+	memset(file, 0, sizeof(*file));
+}
+
+/* A lock that another program holds for long must not hang us: it is asked for, for at most a
+ * second. */
+static int memory_file_lock(const struct memory_file *file, struct err *err)
+{
+	int fd = open(file->lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), tries;
+
+	if (fd < 0)
+		return err_set(err, ERR_IO, "can't open %s: %s", file->lock_path, strerror(errno));
+	for (tries = 0; tries < 100; tries++) {
+		struct timespec pause = { .tv_nsec = 10 * 1000 * 1000 };
+
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return fd;
+		nanosleep(&pause, NULL);
+	}
+	close(fd);
+	return err_set(err, ERR_BUSY, "another program keeps %s locked", file->lock_path);
+}
+
+static bool memory_file_same(const struct memory_file *file, const struct stat *st)
+{
+	return st->st_ino == file->inode && st->st_size == file->size &&
+	       st->st_mtim.tv_sec == file->changed.tv_sec &&
+	       st->st_mtim.tv_nsec == file->changed.tv_nsec;
+}
+
+static void memory_file_note(struct memory_file *file)
+{
+	struct stat st;
+
+	if (stat(file->path, &st) < 0)
+		return;
+	file->inode = st.st_ino;
+	file->size = st.st_size;
+	file->changed = st.st_mtim;
+}
+
+static int memory_file_set_aside(
+	const struct memory_file *file, const struct err *why, struct err *err)
+{
+	struct str aside;
+
+	str_init(&aside, 4096);
+	str_addf(&aside, "%s.broken", file->path);
+	if (rename(file->path, aside.s) == 0)
+		err_set(err, ERR_PROTO,
+			"the memory of earlier runs could not be read (%s); it was moved to %s",
+			why->text, aside.s);
+	else
+		err_set(err, ERR_PROTO, "the memory of earlier runs in %s could not be read: %s",
+			file->path, why->text);
+	str_release(&aside);
+	return ERR_PROTO;
+}
+
+int memory_file_load(struct memory_file *file, struct memory *memory, struct err *err)
+{
+	struct err why = { 0 };
+	struct str bytes;
+	int rc;
+
+	str_init(&bytes, MEMORY_FILE_MAX);
+	rc = fs_read(file->path, &bytes, &why);
+	if (!rc) {
+		memory_file_note(file);
+		rc = memory_read(memory, bytes.s, bytes.len, &why);
+		if (rc)
+			rc = memory_file_set_aside(file, &why, err);
+	} else if (rc == ERR_NOTFOUND) {
+		rc = 0;
+	} else if (err) {
+		*err = why;
+	}
+	str_release(&bytes);
+	return rc;
+}
+
+int memory_file_save(struct memory_file *file, struct memory *memory, struct err *err)
+{
+	struct err ignored = { 0 };
+	struct stat st;
+	struct str bytes;
+	int fd, rc;
+
+	fd = memory_file_lock(file, err);
+	if (fd < 0)
+		return fd;
+	if (stat(file->path, &st) == 0 && !memory_file_same(file, &st))
+		memory_file_load(file, memory, &ignored);
+	str_init(&bytes, MEMORY_FILE_MAX);
+	memory_write(memory, &bytes);
+	rc = bytes.full ? err_set(err, ERR_LIMIT, "the memory of %s is too large", file->path)
+			: fs_write_atomic(file->path, bytes.s, bytes.len, err);
+	str_release(&bytes);
+	if (!rc) {
+		memory_file_note(file);
+		memory->dirty = false;
+	}
+	close(fd);
+	return rc;
+}

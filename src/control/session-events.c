@@ -1,0 +1,132 @@
+#include "config.h"
+
+#include "control/session-events.h"
+#include "base/clock.h"
+#include "control/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void emit(
+	struct session *s, const char *id, int64_t token, const char *what, const char *text)
+{
+	s->shared->event(s->shared->arg,
+		event_new(clock_wall_us(s->shared->clock), token, s->config->name, id, what, text));
+}
+
+void session_event_source(struct session *s, const char *what, const char *text)
+{
+	emit(s, NULL, 0, what, text);
+}
+
+static void add_tokens(struct str *text, const struct singleton *s, const struct observed *observed)
+{
+	if (!s->has_token)
+		return;
+	if (observed->token_before && observed->token_before != observed->token_after)
+		str_addf(text, "; token %" PRId64 " > %" PRId64, observed->token_before,
+			observed->token_after);
+	else
+		str_addf(text, "; token %" PRId64, s->token);
+}
+
+/* A change of hands, in one sentence; false when the holder is the same. */
+static bool hand_over_text(
+	struct str *text, const struct singleton *s, const struct observed *observed)
+{
+	const struct claim *holder = singleton_holder(s);
+	const char *identity = holder ? holder->identity : "";
+
+	if (observed->freed)
+		str_addf(text, "nobody holds it any more; it was %s", observed->before);
+	else if (observed->changed_hands)
+		str_addf(text, "%s took it from %s", identity, observed->before);
+	else if (observed->new_session)
+		str_addf(text, "%s holds it again, with a new session", identity);
+	else if (observed->taken || observed->appeared)
+		str_addf(text, holder ? "%s took it" : "seen for the first time%s", identity);
+	else
+		return false;
+	if (!observed->freed)
+		add_tokens(text, s, observed);
+	return true;
+}
+
+static const char *hand_over_word(const struct observed *observed)
+{
+	if (observed->freed)
+		return "released";
+	return observed->changed_hands || observed->new_session ? "hand-over" : "took";
+}
+
+void session_event_row(struct session *s, const struct row *before, const struct row *after,
+	const struct observed *observed)
+{
+	const struct singleton *facts = after->s;
+	struct str text;
+
+	str_init(&text, 16384);
+	if (hand_over_text(&text, facts, observed))
+		emit(s, facts->id, facts->has_token ? facts->token : 0, hand_over_word(observed),
+			text.s);
+	if (before && before->v.state != after->v.state) {
+		str_clear(&text);
+		str_addf(&text, "%s > %s", state_word(before->v.state)->word,
+			state_word(after->v.state)->word);
+		emit(s, facts->id, 0, "state", text.s);
+	}
+	str_release(&text);
+	session_event_findings(s, facts->id, before ? &before->v : NULL, &after->v);
+}
+
+void session_event_gone(struct session *s, const char *id, const struct observed *observed)
+{
+	struct str text;
+
+	if (!observed->freed)
+		return;
+	str_init(&text, 16384);
+	str_addf(&text, "nobody holds it any more; it was %s", observed->before);
+	emit(s, id, 0, "released", text.s);
+	str_release(&text);
+}
+
+static bool has_code(const struct verdict *v, enum finding_code code)
+{
+	size_t i;
+
+	for (i = 0; v && i < v->n_findings; i++)
+		if (v->findings[i].code == code)
+			return true;
+	return false;
+}
+
+void session_event_findings(struct session *s, const char *id, const struct verdict *before,
+	const struct verdict *after)
+{
+	struct str text;
+	size_t i;
+
+	str_init(&text, 16384);
+	for (i = 0; i < after->n_findings; i++) {
+		const struct finding *f = &after->findings[i];
+
+		/* What is only worth knowing would drown what happened. */
+		if (f->severity == SEVERITY_INFO || has_code(before, f->code))
+			continue;
+		str_clear(&text);
+		str_addf(&text, "%s: %s", finding_word(f->code)->word, f->text);
+		emit(s, id, 0, "finding", text.s);
+	}
+	for (i = 0; before && i < before->n_findings; i++) {
+		const struct finding *f = &before->findings[i];
+
+		if (f->severity == SEVERITY_INFO || has_code(after, f->code))
+			continue;
+		str_clear(&text);
+		str_addf(&text, "%s is over", finding_word(f->code)->word);
+		emit(s, id, 0, "cleared", text.s);
+	}
+	str_release(&text);
+}

@@ -1,0 +1,687 @@
+#include "config.h"
+
+#include "control/session.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "control/session-events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+	BACKOFF_FIRST_MS = 250,
+	BACKOFF_MOST_MS = 8 * 1000,
+	BACKOFF_REFUSED_MS =
+		60 * 1000,    /* credentials: asking again soon locks accounts and mends nothing */
+	POKE_LEAST_MS = 1000, /* an impatient key does not hammer a server that is down */
+	SAVE_EVERY_MS = 60 * 1000,
+	GHOST_MOST = 20000,
+	IDENTITY_MAX = 40,
+};
+
+static const int64_t ghost_keep_us = INT64_C(7) * 24 * 3600 * 1000000; /* a week of FREE rows */
+
+static int64_t session_now_ms(const struct session *s)
+{
+	return clock_mono_ms(s->shared->clock);
+}
+
+static int64_t session_now_us(const struct session *s)
+{
+	return clock_wall_us(s->shared->clock);
+}
+
+/* ---- rows that nobody holds, and that stay ---- */
+
+static bool ghost_add(struct session *s, const char *id)
+{
+	char *own;
+
+	if (map_get(&s->ghosts, id, strlen(id)) || s->ghosts.n >= GHOST_MOST)
+		return false;
+	own = xstrdup(id);
+	map_put(&s->ghosts, own, strlen(own), own);
+	return true;
+}
+
+void session_row_held(struct session *s, const char *id)
+{
+	if (s->ghosts.n)
+		free(map_remove(&s->ghosts, id, strlen(id)));
+}
+
+static struct singleton *ghost_singleton(struct session *s, const struct remembered *r)
+{
+	const char *slash = strchr(r->id, '/');
+	struct draft *d = s->round.draft;
+	struct str raw;
+
+	str_init(&raw, 1024 * 1024);
+	if (!slash || text_unescape(&raw, slash + 1)) {
+		str_release(&raw);
+		return NULL;
+	}
+	draft_begin(d, r->mechanism, s->config->name, raw.s, raw.len);
+	if (r->has_highest)
+		draft_token(d, TOKEN_CREATE_REVISION, r->highest_token);
+	draft_int(d, DETAIL_REMEMBERED, 1);
+	str_release(&raw);
+	return draft_finish(d);
+}
+
+/* Whether what is remembered stays as a FREE row. */
+static bool ghost_wanted(const struct session *s, const struct remembered *r)
+{
+	return r && r->mechanism < MECH_COUNT && mechanism_word(r->mechanism)->stays &&
+	       r->last_seen_us > session_now_us(s) - ghost_keep_us;
+}
+
+void session_row_gone(struct session *s, const char *id)
+{
+	struct remembered *r = memory_find(&s->memory, id);
+	struct observed observed = { 0 };
+	struct singleton *ghost;
+
+	if (!r || !s->identity) {
+		picture_remove(&s->picture, id);
+		return;
+	}
+	memory_observe_gone(&s->memory, id, session_now_ms(s), session_now_us(s), &observed);
+	session_event_gone(s, id, &observed);
+	ghost = ghost_wanted(s, r) && ghost_add(s, id) ? ghost_singleton(s, r) : NULL;
+	if (ghost)
+		picture_put(&s->picture, ghost);
+	else
+		picture_remove(&s->picture, id);
+}
+
+void session_keep_ghosts(struct session *s)
+{
+	struct map_entry *e;
+	size_t pos = 0;
+
+	while ((e = map_next(&s->ghosts, &pos)) != NULL) {
+		struct picture_slot *slot = picture_find(&s->picture, e->key);
+
+		if (slot)
+			slot->generation = s->picture.generation;
+	}
+}
+
+static void session_seed_ghosts(struct session *s)
+{
+	struct map_entry *e;
+	size_t pos = 0;
+
+	while ((e = map_next(&s->memory.by_id, &pos)) != NULL) {
+		const struct remembered *r = e->value;
+		struct singleton *ghost;
+
+		if (!ghost_wanted(s, r) || picture_find(&s->picture, r->id) || !ghost_add(s, r->id))
+			continue;
+		ghost = ghost_singleton(s, r);
+		if (ghost)
+			picture_put(&s->picture, ghost);
+	}
+}
+
+static void session_forget_ghosts(struct session *s)
+{
+	struct map_entry *e;
+	size_t pos = 0;
+
+	while ((e = map_next(&s->ghosts, &pos)) != NULL)
+		free(e->value);
+	map_clear(&s->ghosts);
+}
+
+/* ---- the memory on disk ---- */
+
+static void session_memory_failed(struct session *s, const struct err *err)
+{
+	bool news;
+
+	pthread_mutex_lock(&s->mutex);
+	news = strcmp(s->memory_error.text, err->text) != 0;
+	s->memory_error = *err;
+	pthread_mutex_unlock(&s->mutex);
+	if (news)
+		session_event_source(s, "source", err->text);
+}
+
+static void session_save(struct session *s)
+{
+	int64_t now_us = session_now_us(s);
+	struct err err = { 0 };
+	size_t i;
+
+	s->saved_ms = session_now_ms(s);
+	if (!s->file.path || s->picture_ms == TIME_UNKNOWN)
+		return;
+	for (i = 0; i < s->picture.n; i++) {
+		const struct singleton *facts = s->picture.slots[i].s;
+		struct remembered *r = memory_find(&s->memory, facts->id);
+
+		if (r && !singleton_detail(facts, DETAIL_REMEMBERED))
+			r->last_seen_us = now_us;
+	}
+	if (memory_file_save(&s->file, &s->memory, &err))
+		session_memory_failed(s, &err);
+}
+
+/* What tells this server from another that a source of the same name led to before; "" when it
+ * can't be told. */
+static void session_identity(const struct session *s, char *buf)
+{
+	const struct singleton *self = s->round.self;
+	int64_t id;
+
+	buf[0] = '\0';
+	if (!self)
+		return;
+	id = singleton_int(self, DETAIL_SYSTEM_IDENTIFIER, 0);
+	if (!id)
+		id = singleton_int(self, DETAIL_CLUSTER_ID, 0);
+	if (id)
+		snprintf(buf, IDENTITY_MAX, "%" PRIx64, (uint64_t)id);
+}
+
+static void session_open_memory(struct session *s, const char *identity)
+{
+	struct err err = { 0 };
+
+	s->identity = xstrdup(identity);
+	if (!s->shared->state_dir)
+		return;
+	if (memory_file_init(&s->file, s->shared->state_dir, s->config->name, s->config->ops->kind,
+		    identity, &err) ||
+		memory_file_load(&s->file, &s->memory, &err))
+		session_memory_failed(s, &err);
+}
+
+/* The memory of one server says nothing about another: a restored or exchanged server begins anew.
+ */
+static void session_bind_memory(struct session *s)
+{
+	char identity[IDENTITY_MAX];
+
+	session_identity(s, identity);
+	if (s->identity && (!identity[0] || strcmp(s->identity, identity) == 0))
+		return;
+	if (s->identity) {
+		session_event_source(s, "source",
+			"another server answers under this name: what was remembered of the one "
+			"before does not apply to it");
+		session_save(s);
+		free(s->identity);
+		memory_file_release(&s->file);
+		memory_release(&s->memory);
+		memory_init(&s->memory);
+		session_forget_ghosts(s);
+	}
+	session_open_memory(s, identity);
+	if (s->round.complete)
+		session_seed_ghosts(s);
+}
+
+/* ---- judging and publishing ---- */
+
+static void session_judge_slot(struct session *s, size_t i)
+{
+	struct picture_slot *slot = &s->picture.slots[i];
+	bool dirty = slot->next_ms == INT64_MIN;
+	bool ghost = singleton_detail(slot->s, DETAIL_REMEMBERED) != NULL;
+	struct observed observed = { 0 };
+	struct remembered *memory;
+	struct judge_input in;
+	struct row *row;
+
+	in = (struct judge_input){
+		.s = slot->s,
+		.self = s->round.self,
+		.thresholds = s->shared->thresholds,
+		.role = role_of(s->shared->roles, s->shared->n_roles, slot->s->id),
+		.all_stale = s->all_stale,
+		.now_ms = session_now_ms(s),
+		.now_us = session_now_us(s),
+	};
+	if (dirty && !ghost)
+		memory = memory_observe(&s->memory, slot->s, in.now_ms, in.now_us, &observed);
+	else
+		memory = memory_find(&s->memory, slot->s->id);
+	in.memory = memory;
+	verdict_draft_begin(&s->verdict);
+	judge_singleton(&in, &s->verdict);
+	if (memory)
+		memory_note_state(&s->memory, memory, s->verdict.v.state, in.now_us);
+	row = row_new(singleton_ref(slot->s), &s->verdict);
+	if (s->picture_ms != TIME_UNKNOWN)
+		session_event_row(s, slot->row, row, &observed);
+	picture_judged(&s->picture, i, row);
+}
+
+static void session_judge_source(struct session *s)
+{
+	const struct round *r = &s->round;
+	struct hidden *hidden = xcalloc(r->n_hidden, sizeof(*hidden));
+	struct judge_source_input in;
+	struct row *before = s->self_row;
+	size_t i;
+
+	for (i = 0; i < r->n_hidden; i++)
+		hidden[i] = (struct hidden){ r->hidden[i].what, r->hidden[i].remedy };
+	in = (struct judge_source_input){
+		.self = r->self,
+		.before = s->last,
+		.pic = &s->picture,
+		.thresholds = s->shared->thresholds,
+		.hidden = hidden,
+		.n_hidden = r->n_hidden,
+		.now_ms = session_now_ms(s),
+		.now_us = session_now_us(s),
+	};
+	if (r->self) {
+		verdict_draft_begin(&s->verdict);
+		judge_source(&in, &s->verdict, &s->all_stale);
+		s->self_row = row_new(singleton_ref(r->self), &s->verdict);
+		session_event_findings(s, NULL, before ? &before->v : NULL, &s->self_row->v);
+		row_unref(before);
+	}
+	free(hidden);
+}
+
+static void session_publish(struct session *s)
+{
+	const struct round *r = &s->round;
+	struct hidden *hidden = xcalloc(r->n_hidden, sizeof(*hidden));
+	struct snapshot head, *snap, *old;
+	size_t i;
+
+	for (i = 0; i < r->n_hidden; i++)
+		hidden[i] = (struct hidden){ r->hidden[i].what, r->hidden[i].remedy };
+	head = (struct snapshot){
+		.source = s->config->name,
+		.kind = s->config->ops->kind,
+		.environment = s->config->environment,
+		.protect = s->config->protect,
+		.live = s->config->ops->wait && s->state_word != SOURCE_FAILING,
+		.state = s->state_word,
+		.picture_ms = s->picture_ms,
+		.error = s->error.code ? s->error.text : NULL,
+		.error_since_us = s->error_since_us,
+		.server = r->server,
+		.self = s->self_row,
+		.hidden = hidden,
+		.n_hidden = r->n_hidden,
+		.cost = r->cost,
+	};
+	snap = picture_publish(&s->picture, &head);
+	free(hidden);
+	snapshot_unref(s->last);
+	s->last = snapshot_ref(snap);
+	pthread_mutex_lock(&s->mutex);
+	old = s->snapshot;
+	s->snapshot = snap;
+	pthread_mutex_unlock(&s->mutex);
+	snapshot_unref(old);
+	s->shared->published(s->shared->arg);
+}
+
+/* Judges what is new, and what time alone has changed. */
+static void session_judge(struct session *s)
+{
+	int64_t now_ms = session_now_ms(s);
+	size_t pos = 0;
+	ptrdiff_t slot;
+
+	session_judge_source(s);
+	while ((slot = picture_next_due(&s->picture, &pos, now_ms)) >= 0)
+		session_judge_slot(s, (size_t)slot);
+}
+
+static void session_set_state(struct session *s, enum source_state state, const struct err *err)
+{
+	bool was_trouble = s->error.code != ERR_NONE;
+
+	if (err && (!was_trouble || s->error.code != err->code)) {
+		s->error_since_us = session_now_us(s);
+		session_event_source(s, "source", err->text);
+	} else if (!err && was_trouble) {
+		session_event_source(s, "source", "answers again");
+	}
+	s->state_word = state;
+	if (err)
+		s->error = *err;
+	else
+		err_clear(&s->error);
+}
+
+static void session_failed(struct session *s, const struct err *err)
+{
+	s->failures++;
+	session_set_state(s, SOURCE_FAILING, err);
+	/* Rows that were told before the failure are true, and must have been judged to be
+	 * published. */
+	session_judge(s);
+	session_publish(s);
+}
+
+static void session_succeeded(struct session *s)
+{
+	struct err degraded = { 0 };
+	bool first = s->picture_ms == TIME_UNKNOWN;
+
+	s->failures = 0;
+	if (s->round.degraded)
+		err_set(&degraded, ERR_UNSUPPORTED, "%s", s->round.degraded);
+	session_set_state(
+		s, degraded.code ? SOURCE_DEGRADED : SOURCE_OK, degraded.code ? &degraded : NULL);
+	session_bind_memory(s);
+	session_judge(s);
+	s->picture_ms = session_now_ms(s);
+	session_publish(s);
+	if (!first && s->picture_ms - s->saved_ms >= SAVE_EVERY_MS && s->memory.dirty)
+		session_save(s);
+}
+
+static bool session_stopping(struct session *s)
+{
+	bool stop;
+
+	pthread_mutex_lock(&s->mutex);
+	stop = s->stop;
+	pthread_mutex_unlock(&s->mutex);
+	return stop;
+}
+
+/* One poll. Returns whether it went well. */
+static bool session_poll(struct session *s)
+{
+	struct err err = s->open_error;
+	int rc = err.code;
+
+	if (!rc) {
+		round_start(&s->round, session_now_ms(s) + s->config->timeout_ms);
+		rc = s->config->ops->poll(s->state, &s->round, &err);
+	}
+	if (rc == ERR_CANCELLED && session_stopping(s))
+		return false;
+	if (rc < 0) {
+		if (!err.code)
+			err_set(&err, rc, "the poll failed without a reason");
+		session_failed(s, &err);
+		return false;
+	}
+	session_succeeded(s);
+	return true;
+}
+
+/* ---- the thread ---- */
+
+static int64_t session_backoff_ms(struct session *s)
+{
+	bool refused = s->error.code == ERR_AUTH || s->error.code == ERR_DENIED ||
+		       s->error.code == ERR_CONFIG;
+	int64_t most = refused ? BACKOFF_REFUSED_MS : BACKOFF_MOST_MS;
+	int64_t ms = BACKOFF_FIRST_MS;
+	unsigned i;
+
+	for (i = 1; i < s->failures && ms < most; i++)
+		ms *= 2;
+	if (ms > most)
+		ms = most;
+	/* A quarter either way, so that many consoles don't come back in step. */
+	return ms * 3 / 4 + rand_r(&s->seed) % (ms / 2 + 1);
+}
+
+static void session_drain(struct session *s)
+{
+	char buf[64];
+
+	while (read(s->wake_read, buf, sizeof(buf)) > 0)
+		continue;
+}
+
+/* Takes the flags that woke us; returns whether to poll at once. */
+static bool session_woken(struct session *s, bool *ret_stop, bool *ret_paused)
+{
+	bool poke;
+
+	session_drain(s);
+	pthread_mutex_lock(&s->mutex);
+	poke = s->poke;
+	s->poke = false;
+	*ret_stop = s->stop;
+	*ret_paused = s->paused;
+	pthread_mutex_unlock(&s->mutex);
+	return poke;
+}
+
+static void session_sleep(struct session *s, int64_t until_ms)
+{
+	struct pollfd fd = { .fd = s->wake_read, .events = POLLIN };
+	int64_t left = until_ms == INT64_MAX ? -1 : until_ms - session_now_ms(s);
+
+	if (until_ms != INT64_MAX && left < 0)
+		left = 0;
+	poll(&fd, 1, left > 3600 * 1000 ? 3600 * 1000 : (int)left);
+}
+
+/* Waits for the source's own news or the time. Returns whether to poll at once. */
+static bool session_wait(struct session *s, int64_t until_ms)
+{
+	struct err err = { 0 };
+	int rc;
+
+	if (!s->config->ops->wait || s->failures) {
+		session_sleep(s, until_ms);
+		return false;
+	}
+	s->round.deadline_ms = until_ms;
+	rc = s->config->ops->wait(s->state, &s->round, &err);
+	if (rc < 0 && rc != ERR_CANCELLED)
+		session_failed(s, &err);
+	return rc > 0;
+}
+
+/* Rests until the next poll is due. Returns false when the thread must end. */
+static bool session_rest(struct session *s)
+{
+	int64_t started = session_now_ms(s);
+	unsigned failures = s->failures;
+	int64_t next = started + (failures ? session_backoff_ms(s) : s->config->interval_ms);
+	bool stop = false, paused = false;
+
+	for (;;) {
+		int64_t now, due = picture_due_ms(&s->picture);
+		bool news = session_wait(s, paused ? INT64_MAX : due < next ? due : next);
+		bool poke = session_woken(s, &stop, &paused);
+
+		now = session_now_ms(s);
+		if (stop)
+			return false;
+		if (s->failures > failures) {
+			/* The wait itself failed: from now on this is a back-off. */
+			failures = s->failures;
+			next = now + session_backoff_ms(s);
+			continue;
+		}
+		if (paused)
+			continue;
+		if (poke && (!failures || now - started >= POKE_LEAST_MS))
+			return true;
+		if (poke && started + POKE_LEAST_MS < next)
+			next = started + POKE_LEAST_MS;
+		if (news || now >= next)
+			return true;
+		if (picture_due_ms(&s->picture) <= now) {
+			session_judge(s);
+			session_publish(s);
+		}
+	}
+}
+
+static void *session_main(void *arg)
+{
+	struct session *s = arg;
+
+	do {
+		session_poll(s);
+	} while (!s->shared->one_shot && !session_stopping(s) && session_rest(s));
+	session_save(s);
+	pthread_mutex_lock(&s->mutex);
+	s->finished = true;
+	pthread_mutex_unlock(&s->mutex);
+	s->shared->published(s->shared->arg);
+	return NULL;
+}
+
+/* ---- what the fleet calls ---- */
+
+static void session_make_pipe(struct session *s)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0) {
+		err_set(&s->open_error, ERR_IO, "can't make a pipe for source %s: %s",
+			s->config->name, strerror(errno));
+		s->wake_read = s->wake_write = -1;
+		return;
+	}
+	s->wake_read = fds[0];
+	s->wake_write = fds[1];
+}
+
+void session_init(
+	struct session *s, struct session_shared *shared, const struct source_config *config)
+{
+	memset(s, 0, sizeof(*s));
+	s->shared = shared;
+	s->config = config;
+	s->picture_ms = TIME_UNKNOWN;
+	s->saved_ms = session_now_ms(s);
+	s->error_since_us = TIME_UNKNOWN;
+	s->seed = (unsigned)session_now_us(s) ^ (unsigned)getpid() ^ (unsigned)(uintptr_t)s;
+	pthread_mutex_init(&s->mutex, NULL);
+	picture_init(&s->picture);
+	memory_init(&s->memory);
+	map_init(&s->ghosts);
+	map_init(&s->want_index);
+	verdict_draft_init(&s->verdict);
+	round_init(&s->round, s);
+	session_make_pipe(s);
+	if (!s->open_error.code && config->ops->open(config, &s->state, &s->open_error) &&
+		!s->open_error.code)
+		err_set(&s->open_error, ERR_CONFIG, "source %s can't be opened", config->name);
+	s->state_word = SOURCE_CONNECTING;
+	session_publish(s);
+}
+
+int session_start(struct session *s, struct err *err)
+{
+	int rc = pthread_create(&s->thread, NULL, session_main, s);
+
+	if (rc)
+		return err_set(err, ERR_IO, "can't start a thread for source %s: %s",
+			s->config->name, strerror(rc));
+	s->started = true;
+	return 0;
+}
+
+static void session_wake(struct session *s)
+{
+	if (write(s->wake_write, "w", 1) < 0 && errno != EAGAIN)
+		return; /* a full pipe wakes as well; nothing else can be wrong with it */
+}
+
+void session_signal(struct session *s, bool stop, bool poke)
+{
+	pthread_mutex_lock(&s->mutex);
+	s->stop = s->stop || stop;
+	s->poke = s->poke || poke;
+	pthread_mutex_unlock(&s->mutex);
+	session_wake(s);
+}
+
+void session_pause(struct session *s, bool paused)
+{
+	pthread_mutex_lock(&s->mutex);
+	s->paused = paused;
+	s->poke = s->poke || !paused;
+	pthread_mutex_unlock(&s->mutex);
+	session_wake(s);
+}
+
+static void session_forget_wanted(struct session *s)
+{
+	map_clear(&s->want_index);
+	while (s->n_wanted > 0)
+		free(s->wanted[--s->n_wanted]);
+	free(s->wanted);
+	s->wanted = NULL;
+}
+
+void session_want(struct session *s, const char *const *ids, size_t n)
+{
+	size_t len = strlen(s->config->name), i;
+
+	pthread_mutex_lock(&s->mutex);
+	session_forget_wanted(s);
+	s->wanted = xcalloc(n, sizeof(*s->wanted));
+	for (i = 0; i < n; i++) {
+		char *own;
+
+		if (strncmp(ids[i], s->config->name, len) != 0 || ids[i][len] != '/')
+			continue;
+		own = xstrdup(ids[i]);
+		s->wanted[s->n_wanted++] = own;
+		map_put(&s->want_index, own, strlen(own), own);
+	}
+	pthread_mutex_unlock(&s->mutex);
+}
+
+struct snapshot *session_snapshot(struct session *s)
+{
+	struct snapshot *snap;
+
+	pthread_mutex_lock(&s->mutex);
+	snap = snapshot_ref(s->snapshot);
+	pthread_mutex_unlock(&s->mutex);
+	return snap;
+}
+
+void session_round_start(struct session *s, int64_t deadline_ms)
+{
+	round_start(&s->round, deadline_ms);
+}
+
+void session_release(struct session *s)
+{
+	if (s->state)
+		s->config->ops->close(s->state);
+	session_forget_ghosts(s);
+	session_forget_wanted(s);
+	map_release(&s->ghosts);
+	map_release(&s->want_index);
+	row_unref(s->self_row);
+	snapshot_unref(s->last);
+	snapshot_unref(s->snapshot);
+	round_release(&s->round);
+	picture_release(&s->picture);
+	memory_release(&s->memory);
+	memory_file_release(&s->file);
+	verdict_draft_release(&s->verdict);
+	free(s->identity);
+	if (s->wake_read >= 0)
+		close(s->wake_read);
+	if (s->wake_write >= 0)
+		close(s->wake_write);
+	pthread_mutex_destroy(&s->mutex);
+}

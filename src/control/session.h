@@ -1,0 +1,117 @@
+#ifndef CONTROL_SESSION_H
+#define CONTROL_SESSION_H
+
+#include "base/err.h"
+#include "control/memory-file.h"
+#include "model/journal.h"
+#include "model/judge.h"
+#include "model/snapshot.h"
+#include "source/source.h"
+
+#include <pthread.h>
+
+struct clock_source;
+
+/*
+ * Private to control: one source, its thread, and what they share with the fleet. Fields above the
+ * line are the thread's own once it runs; those below are guarded by `mutex`.
+ */
+
+struct round_hidden {
+	char *what, *remedy;
+};
+
+/* What one poll says besides the rows (source.h). */
+struct round {
+	struct session *session;
+	int64_t deadline_ms;
+	struct draft *draft;
+	struct singleton *self;
+	char *server;
+	char *degraded; /* NULL: nothing is wrong */
+	struct round_hidden *hidden;
+	size_t n_hidden, cap_hidden;
+	struct source_cost cost;
+	bool complete; /* a full picture was told at least once */
+};
+
+struct session_shared; /* what sessions share: fleet.c */
+
+struct session {
+	struct session_shared *shared;
+	const struct source_config *config;
+	void *state; /* the source's */
+	struct err open_error;
+	struct round round;
+	struct picture picture;
+	struct memory memory;
+	struct memory_file file;
+	char *identity;    /* of the server that the memory belongs to; NULL until it answered */
+	struct map ghosts; /* ids that nobody holds and that stay as rows; keys and values are owned
+			      copies */
+	struct verdict_draft verdict;
+	struct snapshot *last; /* the newest that we published */
+	struct row *self_row;
+	bool all_stale;
+	enum source_state state_word;
+	struct err error;
+	int64_t error_since_us;
+	int64_t picture_ms;
+	int64_t saved_ms;
+	unsigned failures;
+	unsigned seed;
+
+	/* ---- guarded by mutex ---- */
+	pthread_mutex_t mutex;
+	pthread_t thread;
+	bool started, finished, joined;
+	bool stop, poke, paused, rewanted;
+	struct snapshot *snapshot;
+	char **wanted;
+	size_t n_wanted;
+	struct map want_index;
+	struct err memory_error;
+	int wake_read, wake_write; /* a pipe; readable: come back at once */
+};
+
+/* What all sessions of a fleet share. */
+struct session_shared {
+	const struct clock_source *clock;
+	const struct role *roles;
+	size_t n_roles;
+	const struct thresholds *thresholds;
+	const char *state_dir; /* NULL: no memory on disk */
+	bool one_shot;
+	void (*published)(void *arg); /* a snapshot or an event is new; from any thread */
+	void (*event)(void *arg, struct event *event); /* takes it over */
+	void *arg;
+};
+
+/* Opens the source. A failure is kept, and shown as the source's error. */
+void session_init(
+	struct session *s, struct session_shared *shared, const struct source_config *config);
+/* Starts the thread; returns 0 or ERR_IO. */
+int session_start(struct session *s, struct err *err);
+/* Makes the thread look up: sets the given flags under the mutex and wakes it. */
+void session_signal(struct session *s, bool stop, bool poke);
+void session_pause(struct session *s, bool paused);
+void session_want(struct session *s, const char *const *ids, size_t n);
+/* The newest snapshot; one reference, the caller's. Never NULL. */
+struct snapshot *session_snapshot(struct session *s);
+/* Frees all; the thread must have been joined, or never started. */
+void session_release(struct session *s);
+
+/* For one poll outside a thread (`baton doctor`). */
+void session_round_start(struct session *s, int64_t deadline_ms);
+
+/* round.c, for session.c */
+void round_init(struct round *r, struct session *s);
+void round_release(struct round *r);
+void round_start(struct round *r, int64_t deadline_ms);
+
+/* session.c, for round.c: rows that come and go. */
+void session_row_gone(struct session *s, const char *id);
+void session_row_held(struct session *s, const char *id);
+void session_keep_ghosts(struct session *s);
+
+#endif

@@ -1,0 +1,194 @@
+#include "config.h"
+
+#include "model/board.h"
+#include "base/mem.h"
+#include "model/draft.h"
+#include "model/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum state board_state(const struct snapshot *snap, const struct row *row)
+{
+	if (snap->state == SOURCE_FAILING || snap->state == SOURCE_CONNECTING)
+		return STATE_UNKNOWN;
+	return row->v.state;
+}
+
+static const struct snapshot *board_source(const struct board *board, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < board->n_snapshots; i++) {
+		const char *name = board->snapshots[i]->source;
+		size_t len = strlen(name);
+
+		if (strncmp(id, name, len) == 0 && id[len] == '/')
+			return board->snapshots[i];
+	}
+	return NULL;
+}
+
+const struct row *board_find(
+	const struct board *board, const char *id, const struct snapshot **ret_snapshot)
+{
+	const struct snapshot *snap = board_source(board, id);
+
+	if (ret_snapshot)
+		*ret_snapshot = snap;
+	return snap ? snapshot_find(snap, id) : NULL;
+}
+
+/*
+ * A witness stands most often where it stood in the board before: in the very same chunk. Only when
+ * that chunk has changed are all rows of the source walked.
+ */
+static const struct row *board_witness(const struct board *board, const struct board *previous,
+	size_t role, size_t witness, const struct snapshot *snap, const char *id)
+{
+	const struct row *row;
+	size_t i;
+
+	if (!snap)
+		return NULL;
+	row = previous && role < previous->n_roles &&
+			      previous->roles[role].role == board->roles[role].role
+		      ? previous->roles[role].witnesses[witness]
+		      : NULL;
+	for (i = 0; row && i < snap->n_chunks; i++) {
+		uint32_t k;
+
+		for (k = 0; k < snap->chunks[i]->n; k++)
+			if (snap->chunks[i]->rows[k] == row)
+				return row;
+	}
+	return snapshot_find(snap, id);
+}
+
+static struct row *board_judged_row(struct draft *draft, const char *source, const char *path,
+	const struct verdict_draft *verdict)
+{
+	draft_begin(draft, MECH_SOURCE, source, path, strlen(path));
+	return row_new(draft_finish(draft), verdict);
+}
+
+static void board_join_role(struct board *board, const struct board *previous, size_t number,
+	const struct role *role, const struct thresholds *thresholds, struct draft *draft,
+	struct verdict_draft *verdict)
+{
+	struct role_view *view = &board->roles[number];
+	size_t i;
+
+	view->role = role;
+	view->witnesses = xcalloc(role->n_witnesses, sizeof(*view->witnesses));
+	view->sources = xcalloc(role->n_witnesses, sizeof(*view->sources));
+	for (i = 0; i < role->n_witnesses; i++) {
+		view->sources[i] = board_source(board, role->witnesses[i]);
+		view->witnesses[i] = board_witness(
+			board, previous, number, i, view->sources[i], role->witnesses[i]);
+	}
+	verdict_draft_begin(verdict);
+	role_judge(view, thresholds, board->wall_us, verdict);
+	view->self = board_judged_row(draft, "role", role->name, verdict);
+	board->n_attention += view->self->v.needs_attention;
+}
+
+static void board_count(struct board *board, const struct snapshot *snap)
+{
+	size_t i;
+	int state;
+
+	board->n_rows += snap->n_rows;
+	if (snap->state == SOURCE_FAILING)
+		board->n_attention++;
+	if (snap->state == SOURCE_FAILING || snap->state == SOURCE_CONNECTING) {
+		board->by_state[STATE_UNKNOWN] += snap->n_rows;
+		return;
+	}
+	for (i = 0; i < snap->n_chunks; i++) {
+		const struct chunk *chunk = snap->chunks[i];
+
+		board->n_attention += chunk->attention;
+		for (state = 0; state < STATE_COUNT; state++)
+			board->by_state[state] += chunk->by_state[state];
+	}
+	if (snap->self)
+		board->n_attention += snap->self->v.needs_attention;
+}
+
+static void board_cross(struct board *board, size_t which, const struct thresholds *thresholds,
+	struct draft *draft, struct verdict_draft *verdict)
+{
+	const struct snapshot *const *snapshots = (const struct snapshot *const *)board->snapshots;
+
+	verdict_draft_begin(verdict);
+	judge_cross(snapshots, board->n_snapshots, which, thresholds, board->wall_us, verdict);
+	if (!verdict->n_findings)
+		return;
+	board->cross[which] = board_judged_row(draft, board->snapshots[which]->source, "", verdict);
+	board->n_attention++;
+}
+
+struct board *board_compose(struct snapshot *const *snapshots, size_t n, const struct role *roles,
+	size_t n_roles, const struct thresholds *thresholds, const struct board *previous,
+	int64_t mono_ms, int64_t wall_us)
+{
+	struct board *board = xcalloc(1, sizeof(*board));
+	struct draft *draft = draft_new();
+	struct verdict_draft verdict;
+	size_t i;
+
+	verdict_draft_init(&verdict);
+	board->refs = 1;
+	board->seq = previous ? previous->seq + 1 : 1;
+	board->mono_ms = mono_ms;
+	board->wall_us = wall_us;
+	board->n_snapshots = n;
+	board->snapshots = xcalloc(n, sizeof(*board->snapshots));
+	board->cross = xcalloc(n, sizeof(*board->cross));
+	for (i = 0; i < n; i++) {
+		board->snapshots[i] = snapshots[i];
+		board_count(board, snapshots[i]);
+	}
+	for (i = 0; i < n; i++)
+		board_cross(board, i, thresholds, draft, &verdict);
+	board->n_roles = n_roles;
+	board->roles = xcalloc(n_roles, sizeof(*board->roles));
+	for (i = 0; i < n_roles; i++)
+		board_join_role(board, previous, i, &roles[i], thresholds, draft, &verdict);
+	verdict_draft_release(&verdict);
+	draft_free(draft);
+	return board;
+}
+
+struct board *board_ref(const struct board *board)
+{
+	/* The counter is the one part of an immutable thing that changes. */
+	struct board *own = (struct board *)(uintptr_t)board;
+
+	if (own)
+		__atomic_add_fetch(&own->refs, 1, __ATOMIC_RELAXED);
+	return own;
+}
+
+void board_unref(const struct board *board)
+{
+	struct board *own = (struct board *)(uintptr_t)board;
+	size_t i;
+
+	if (!own || __atomic_sub_fetch(&own->refs, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
+	for (i = 0; i < own->n_roles; i++) {
+		free(own->roles[i].witnesses);
+		free(own->roles[i].sources);
+		row_unref(own->roles[i].self);
+	}
+	for (i = 0; i < own->n_snapshots; i++) {
+		row_unref(own->cross[i]);
+		snapshot_unref(own->snapshots[i]);
+	}
+	free(own->roles);
+	free(own->cross);
+	free(own->snapshots);
+	free(own);
+}
