@@ -1,13 +1,7 @@
-# Tests. Each program of tests/unit/<layer>/ links only the archives up to its layer. To add one: its name in unit_tests, its
-# _SOURCES and its _LDADD. `make check` runs all of them and the Python tests by tests/run.
+# Tests. A program of tests/unit/<layer>/ links only the archives up to its layer; it is registered in that folder's local.mk by
+# its name in unit_tests, its _SOURCES and its _LDADD (see base). Python tests in tests/live, tests/tty, tests/contract
+# and tests/house are found by their names, test_*.py.
 EXTRA_DIST += tests/servers
-
-if HAVE_CMOCKA
-unit_tests = \
-	tests/bin/test-base-str
-
-check_PROGRAMS += $(unit_tests)
-TESTS += $(unit_tests)
 
 BASE_TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
 MODEL_TEST_LIBS = $(MODEL_LIBS) $(CMOCKA_LIBS)
@@ -18,6 +12,16 @@ SHOW_TEST_LIBS = $(SHOW_LIBS) $(CMOCKA_LIBS)
 TUI_TEST_LIBS = $(TUI_LIBS) $(CMOCKA_LIBS)
 CLI_TEST_LIBS = $(CLI_LIBS) $(CMOCKA_LIBS)
 
-tests_bin_test_base_str_SOURCES = tests/unit/base/test-str.c tests/unit/unit.h
-tests_bin_test_base_str_LDADD = $(BASE_TEST_LIBS)
+unit_tests =
+if HAVE_CMOCKA
+include $(top_srcdir)/tests/unit/base/local.mk
+include $(top_srcdir)/tests/unit/model/local.mk
+include $(top_srcdir)/tests/unit/io/local.mk
+include $(top_srcdir)/tests/unit/source/local.mk
+include $(top_srcdir)/tests/unit/control/local.mk
+include $(top_srcdir)/tests/unit/show/local.mk
+include $(top_srcdir)/tests/unit/tui/local.mk
+include $(top_srcdir)/tests/unit/cli/local.mk
+check_PROGRAMS += $(unit_tests)
+TESTS += $(unit_tests)
 endif
