@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "model/memory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -129,6 +130,30 @@ int memory_file_load(struct memory_file *file, struct memory *memory, struct err
 	return rc;
 }
 
+/*
+ * Removes what a writer that was killed left beside the file: NAME and six characters, as fs_write_atomic makes them. Only
+ * under the lock, when nobody else writes.
+ */
+static void memory_file_tidy(const struct memory_file *file)
+{
+	const char *name = strrchr(file->path, '/') + 1;
+	size_t len = strlen(name);
+	char *folder = xstrndup(file->path, (size_t)(name - file->path));
+	DIR *dir = opendir(folder);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)) != NULL) {
+		const char *found = entry->d_name;
+
+		if (strncmp(found, name, len) == 0 && found[len] == '.' &&
+			strlen(found + len) == 7 && strcmp(found + len, ".broken") != 0)
+			unlinkat(dirfd(dir), found, 0);
+	}
+	if (dir)
+		closedir(dir);
+	free(folder);
+}
+
 int memory_file_save(struct memory_file *file, struct memory *memory, struct err *err)
 {
 	struct err ignored = { 0 };
@@ -139,6 +164,7 @@ int memory_file_save(struct memory_file *file, struct memory *memory, struct err
 	fd = memory_file_lock(file, err);
 	if (fd < 0)
 		return fd;
+	memory_file_tidy(file);
 	if (stat(file->path, &st) == 0 && !memory_file_same(file, &st))
 		memory_file_load(file, memory, &ignored);
 	str_init(&bytes, MEMORY_FILE_MAX);

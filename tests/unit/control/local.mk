@@ -1,3 +1,10 @@
-# unit_tests += tests/bin/test-control-NAME
-# tests_bin_test_control_NAME_SOURCES = tests/unit/control/test-NAME.c
-# tests_bin_test_control_NAME_LDADD = $(CONTROL_TEST_LIBS)
+unit_tests += \
+	tests/bin/test-control-fleet \
+	tests/bin/test-control-memory-file
+
+tests_bin_test_control_fleet_SOURCES = tests/unit/control/test-fleet.c tests/unit/control/script.h \
+	tests/unit/unit.h
+tests_bin_test_control_fleet_LDADD = $(CONTROL_TEST_LIBS)
+
+tests_bin_test_control_memory_file_SOURCES = tests/unit/control/test-memory-file.c tests/unit/unit.h
+tests_bin_test_control_memory_file_LDADD = $(CONTROL_TEST_LIBS)

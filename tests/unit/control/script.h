@@ -1,0 +1,184 @@
+#ifndef TESTS_UNIT_CONTROL_SCRIPT_H
+#define TESTS_UNIT_CONTROL_SCRIPT_H
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "control/fleet.h"
+#include "control/settings.h"
+#include "source/source.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * A kind of source that does what a test tells it: for what the fleet makes of its sources'
+ * answers. What real servers answer is tested with real servers (tests/live).
+ */
+enum {
+	SCRIPT_ROWS = 8
+};
+
+struct script {
+	pthread_mutex_t mutex;
+	pthread_cond_t polled;
+	struct err fail; /* code set: the next polls fail with it */
+	bool hang;       /* polls wait for the deadline, or for the wake descriptor */
+	bool deaf;       /* with hang: not even the wake descriptor is looked at, until `release` */
+	bool release;
+	bool dropping;        /* tells only the changes, as a watch does */
+	const char *degraded; /* NULL: all is well */
+	enum mechanism mechanism;
+	int64_t server_id;
+	const char *names[SCRIPT_ROWS];
+	const char *holders[SCRIPT_ROWS]; /* NULL: not there */
+	int64_t tokens[SCRIPT_ROWS];
+	unsigned polls;
+};
+
+static struct script *script_of(const struct source_config *config)
+{
+	/* This kind's options are the script itself. */
+	return (struct script *)(uintptr_t)config->options;
+}
+
+static int script_open(const struct source_config *config, void **ret_state, struct err *err)
+{
+	(void)err;
+	*ret_state = script_of(config);
+	return 0;
+}
+
+static void script_hang(struct script *s, struct round *r)
+{
+	struct pollfd fd = { .fd = round_wake_fd(r), .events = POLLIN };
+	int64_t left = round_deadline_ms(r) - round_now_ms(r);
+
+	if (!s->deaf) {
+		poll(&fd, 1, left > 0 ? (int)left : 0);
+		return;
+	}
+	pthread_mutex_lock(&s->mutex);
+	while (!s->release)
+		pthread_cond_wait(&s->polled, &s->mutex);
+	pthread_mutex_unlock(&s->mutex);
+}
+
+static void script_put(struct script *s, struct round *r, int i)
+{
+	struct draft *d = round_draft(r);
+	char key[40];
+
+	draft_begin(d, s->mechanism, "test", s->names[i], strlen(s->names[i]));
+	draft_token(d, TOKEN_CREATE_REVISION, s->tokens[i]);
+	snprintf(key, sizeof(key), "rev:%lld", (long long)s->tokens[i]);
+	draft_claim(d, CLAIM_HOLDER, s->holders[i], strlen(s->holders[i]), key);
+	round_put(r, draft_finish(d));
+}
+
+static void script_tell(struct script *s, struct round *r)
+{
+	struct draft *d = round_draft(r);
+	char id[64];
+	int i;
+
+	draft_begin(d, MECH_SOURCE, "test", "", 0);
+	draft_int(d, DETAIL_SYSTEM_IDENTIFIER, s->server_id);
+	round_self(r, draft_finish(d));
+	if (!s->dropping)
+		round_begin(r);
+	for (i = 0; i < SCRIPT_ROWS && s->names[i]; i++) {
+		snprintf(id, sizeof(id), "test/%s", s->names[i]);
+		if (s->holders[i])
+			script_put(s, r, i);
+		else if (s->dropping)
+			round_drop(r, id);
+	}
+	if (!s->dropping)
+		round_end(r);
+	round_cost(r, 1, 100, 10, 1);
+}
+
+static int script_poll(void *state, struct round *r, struct err *err)
+{
+	struct script *s = state;
+	int rc = 0;
+
+	pthread_mutex_lock(&s->mutex);
+	s->polls++;
+	pthread_cond_broadcast(&s->polled);
+	if (s->hang) {
+		pthread_mutex_unlock(&s->mutex);
+		script_hang(s, r);
+		return round_cancelled(r) ? ERR_CANCELLED
+					  : err_set(err, ERR_TIMEOUT, "no answer in time");
+	}
+	if (s->fail.code)
+		rc = err_set(err, s->fail.code, "%s", s->fail.text);
+	else
+		script_tell(s, r);
+	if (s->degraded)
+		round_degraded(r, "%s", s->degraded);
+	pthread_mutex_unlock(&s->mutex);
+	return rc;
+}
+
+static void script_close(void *state)
+{
+	(void)state;
+}
+
+static const struct source_ops script_source = {
+	.kind = "script",
+	.summary = "does what a test tells it",
+	.interval_ms = 10,
+	.open = script_open,
+	.poll = script_poll,
+	.close = script_close,
+};
+
+static inline void script_init(struct script *s)
+{
+	memset(s, 0, sizeof(*s));
+	pthread_mutex_init(&s->mutex, NULL);
+	pthread_cond_init(&s->polled, NULL);
+	s->mechanism = MECH_ETCD_ELECTION;
+	s->server_id = 77;
+}
+
+struct script_fleet {
+	struct script script;
+	struct source_config config;
+	struct settings settings;
+	struct fleet *fleet;
+};
+
+static inline void script_fleet_start(struct script_fleet *f, const char *state_dir, bool one_shot)
+{
+	struct fleet_options options = {
+		.clock = &clock_system,
+		.one_shot = one_shot,
+		.memory = state_dir != NULL,
+		.state_dir = state_dir,
+	};
+
+	memset(&f->settings, 0, sizeof(f->settings));
+	f->config = (struct source_config){
+		.ops = &script_source,
+		.name = "test",
+		.interval_ms = 10,
+		.timeout_ms = 60000,
+		.options = (const struct yaml_node *)(const void *)&f->script,
+	};
+	f->settings.sources = &f->config;
+	f->settings.n_sources = 1;
+	f->settings.thresholds = thresholds_default();
+	f->fleet = fleet_new(&f->settings, &options);
+	fleet_start(f->fleet);
+}
+
+#endif

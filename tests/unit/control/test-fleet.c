@@ -1,0 +1,455 @@
+#include "config.h"
+
+#include "tests/unit/unit.h"
+#include "tests/unit/control/script.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+
+/* Everything here waits for a condition, with a limit that only a failure reaches. */
+enum {
+	LIMIT_MS = 20000
+};
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	return remove(path);
+}
+
+static int make_folder(void **state)
+{
+	char *path = xstrdup("/tmp/baton-test-XXXXXX");
+
+	*state = path;
+	return mkdtemp(path) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+	nftw(*state, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	free(*state);
+	return 0;
+}
+
+static void sleep_a_moment(void)
+{
+	poll(NULL, 0, 2);
+}
+
+static bool board_has(struct board *board, const char *id, enum state state)
+{
+	const struct snapshot *snap;
+	const struct row *row = board_find(board, id, &snap);
+
+	return row && board_state(snap, row) == state;
+}
+
+static void wait_for_state(struct fleet *fleet, const char *id, enum state state)
+{
+	int64_t end = clock_mono_ms(&clock_system) + LIMIT_MS;
+	bool so = false;
+
+	while (!so && clock_mono_ms(&clock_system) < end) {
+		struct board *board = fleet_board(fleet);
+
+		so = board_has(board, id, state);
+		board_unref(board);
+		sleep_a_moment();
+	}
+	assert_true(so);
+}
+
+static void wait_for_source(struct fleet *fleet, enum source_state state)
+{
+	int64_t end = clock_mono_ms(&clock_system) + LIMIT_MS;
+	bool so = false;
+
+	while (!so && clock_mono_ms(&clock_system) < end) {
+		struct board *board = fleet_board(fleet);
+
+		so = board->snapshots[0]->state == state;
+		board_unref(board);
+		sleep_a_moment();
+	}
+	assert_true(so);
+}
+
+static void wait_for_polls(struct script *script, unsigned more)
+{
+	unsigned until;
+
+	pthread_mutex_lock(&script->mutex);
+	until = script->polls + more;
+	while (script->polls < until)
+		pthread_cond_wait(&script->polled, &script->mutex);
+	pthread_mutex_unlock(&script->mutex);
+}
+
+static void hold(struct script *script, int i, const char *name, const char *holder, int64_t token)
+{
+	pthread_mutex_lock(&script->mutex);
+	script->names[i] = name;
+	script->holders[i] = holder;
+	script->tokens[i] = token;
+	pthread_mutex_unlock(&script->mutex);
+}
+
+static void fail_with(struct script *script, enum err_code code)
+{
+	pthread_mutex_lock(&script->mutex);
+	if (code)
+		err_set(&script->fail, code, "the server is gone");
+	else
+		err_clear(&script->fail);
+	pthread_mutex_unlock(&script->mutex);
+}
+
+static void end(struct script_fleet *f)
+{
+	fleet_stop(f->fleet, LIMIT_MS);
+	fleet_free(f->fleet);
+}
+
+static bool saw_event(struct fleet *fleet, const char *what, const char *part)
+{
+	struct event *events[200];
+	uint64_t seq = 0;
+	size_t n = fleet_events(fleet, &seq, events, 200), i;
+	bool saw = false;
+
+	for (i = 0; i < n; i++) {
+		saw = saw || (strcmp(events[i]->what, what) == 0 && strstr(events[i]->text, part));
+		free(events[i]);
+	}
+	return saw;
+}
+
+static void one_shot_makes_one_picture(void **state)
+{
+	struct script_fleet f;
+
+	(void)state;
+	script_init(&f.script);
+	hold(&f.script, 0, "a", "node-1", 5);
+	script_fleet_start(&f, NULL, true);
+	assert_true(fleet_wait_settled(f.fleet, clock_mono_ms(&clock_system) + LIMIT_MS));
+	wait_for_state(f.fleet, "test/a", STATE_HELD);
+	fleet_stop(f.fleet, LIMIT_MS);
+	assert_int_equal(f.script.polls, 1);
+	fleet_free(f.fleet);
+}
+
+static void a_failing_poll_keeps_the_last_picture(void **state)
+{
+	struct script_fleet f;
+	struct board *board;
+
+	(void)state;
+	script_init(&f.script);
+	hold(&f.script, 0, "a", "node-1", 5);
+	script_fleet_start(&f, NULL, false);
+	wait_for_state(f.fleet, "test/a", STATE_HELD);
+	fail_with(&f.script, ERR_CONNECT);
+	wait_for_source(f.fleet, SOURCE_FAILING);
+	board = fleet_board(f.fleet);
+	assert_true(board_has(board, "test/a", STATE_UNKNOWN));
+	assert_string_equal(board->snapshots[0]->error, "the server is gone");
+	assert_int_equal(board->by_state[STATE_UNKNOWN], 1);
+	assert_int_equal(board->n_attention, 1);
+	board_unref(board);
+	fail_with(&f.script, ERR_NONE);
+	wait_for_state(f.fleet, "test/a", STATE_HELD);
+	assert_true(saw_event(f.fleet, "source", "the server is gone"));
+	assert_true(saw_event(f.fleet, "source", "answers again"));
+	end(&f);
+}
+
+static void a_degraded_source_shows_its_rows(void **state)
+{
+	struct script_fleet f;
+
+	(void)state;
+	script_init(&f.script);
+	f.script.degraded = "the standby answers";
+	hold(&f.script, 0, "a", "node-1", 5);
+	script_fleet_start(&f, NULL, false);
+	wait_for_source(f.fleet, SOURCE_DEGRADED);
+	wait_for_state(f.fleet, "test/a", STATE_HELD);
+	end(&f);
+}
+
+static void a_hung_poll_ends_when_we_stop(void **state)
+{
+	struct script_fleet f;
+
+	(void)state;
+	script_init(&f.script);
+	f.script.hang = true;
+	script_fleet_start(&f, NULL, false);
+	wait_for_polls(&f.script, 1);
+	/* The poll's own deadline is a minute away: only the wake descriptor can end it before the
+	 * limit. */
+	fleet_stop(f.fleet, LIMIT_MS);
+	assert_true(fleet_settled(f.fleet));
+	fleet_free(f.fleet);
+}
+
+static void a_deaf_thread_is_left_behind(void **state)
+{
+	static struct script_fleet f; /* the thread outlives this function */
+
+	(void)state;
+	script_init(&f.script);
+	f.script.hang = f.script.deaf = true;
+	script_fleet_start(&f, NULL, false);
+	wait_for_polls(&f.script, 0);
+	fleet_stop(f.fleet, 50);
+	/* We are here although it still hangs; nothing that it uses was freed. */
+	assert_false(f.script.release);
+	fleet_free(f.fleet);
+	pthread_mutex_lock(&f.script.mutex);
+	f.script.release = true;
+	pthread_cond_broadcast(&f.script.polled);
+	pthread_mutex_unlock(&f.script.mutex);
+	fleet_stop(f.fleet, LIMIT_MS);
+}
+
+static void a_change_and_a_drop_reach_the_board(void **state)
+{
+	struct script_fleet f;
+
+	(void)state;
+	script_init(&f.script);
+	f.script.dropping = true;
+	hold(&f.script, 0, "a", "node-1", 5);
+	script_fleet_start(&f, NULL, false);
+	wait_for_state(f.fleet, "test/a", STATE_HELD);
+	hold(&f.script, 0, "a", NULL, 0);
+	/* An election that nobody holds stays as a row. */
+	wait_for_state(f.fleet, "test/a", STATE_FREE);
+	hold(&f.script, 0, "a", "node-2", 9);
+	wait_for_state(f.fleet, "test/a", STATE_HELD);
+	assert_true(saw_event(f.fleet, "took", "node-2"));
+	assert_true(saw_event(f.fleet, "released", "node-1"));
+	end(&f);
+}
+
+static void a_lock_without_a_name_does_not_stay(void **state)
+{
+	struct script_fleet f;
+	bool there = true;
+	int64_t limit = clock_mono_ms(&clock_system) + LIMIT_MS;
+
+	(void)state;
+	script_init(&f.script);
+	f.script.mechanism = MECH_PG_ADVISORY;
+	hold(&f.script, 0, "app:1", "a", 0);
+	hold(&f.script, 1, "app:2", "b", 0);
+	script_fleet_start(&f, NULL, false);
+	wait_for_state(f.fleet, "test/app:1", STATE_HELD);
+	hold(&f.script, 0, "app:1", NULL, 0);
+	while (there && clock_mono_ms(&clock_system) < limit) {
+		struct board *board = fleet_board(f.fleet);
+
+		there = board_find(board, "test/app:1", NULL) != NULL;
+		assert_non_null(board_find(board, "test/app:2", NULL));
+		board_unref(board);
+		sleep_a_moment();
+	}
+	assert_false(there);
+	end(&f);
+}
+
+static void snapshots_that_were_taken_never_change(void **state)
+{
+	struct script_fleet f;
+	struct board *before;
+	int i;
+
+	(void)state;
+	script_init(&f.script);
+	hold(&f.script, 0, "a", "node-1", 5);
+	script_fleet_start(&f, NULL, false);
+	wait_for_state(f.fleet, "test/a", STATE_HELD);
+	before = fleet_board(f.fleet);
+	for (i = 0; i < 20; i++) {
+		hold(&f.script, 0, "a", i % 2 ? "node-1" : "node-2", 6 + i);
+		wait_for_polls(&f.script, 2);
+	}
+	assert_string_equal(
+		singleton_holder(board_find(before, "test/a", NULL)->s)->identity, "node-1");
+	assert_int_equal(board_find(before, "test/a", NULL)->s->token, 5);
+	board_unref(before);
+	end(&f);
+}
+
+static int64_t first_seen(struct fleet *fleet, const char *id)
+{
+	struct board *board = fleet_board(fleet);
+	const struct row *row = board_find(board, id, NULL);
+	int64_t us = row ? row->v.first_seen_us : -1;
+
+	board_unref(board);
+	return us;
+}
+
+static void the_memory_survives_a_restart(void **state)
+{
+	struct script_fleet f;
+	int64_t seen;
+
+	script_init(&f.script);
+	hold(&f.script, 0, "a", "node-1", 5);
+	hold(&f.script, 1, "b", "node-1", 6);
+	script_fleet_start(&f, *state, true);
+	fleet_wait_settled(f.fleet, clock_mono_ms(&clock_system) + LIMIT_MS);
+	seen = first_seen(f.fleet, "test/a");
+	assert_true(seen > 0);
+	end(&f);
+
+	hold(&f.script, 1, "b", NULL, 0);
+	script_fleet_start(&f, *state, true);
+	fleet_wait_settled(f.fleet, clock_mono_ms(&clock_system) + LIMIT_MS);
+	assert_int_equal(first_seen(f.fleet, "test/a"), seen);
+	/* What it held then and nobody holds now is a row still, with its last token. */
+	wait_for_state(f.fleet, "test/b", STATE_FREE);
+	end(&f);
+}
+
+static bool has_finding(struct fleet *fleet, const char *id, enum finding_code code)
+{
+	struct board *board = fleet_board(fleet);
+	const struct row *row = board_find(board, id, NULL);
+	bool has = false;
+	size_t i;
+
+	for (i = 0; row && i < row->v.n_findings; i++)
+		has = has || row->v.findings[i].code == code;
+	board_unref(board);
+	return has;
+}
+
+static void a_token_that_fell_between_two_runs_is_told(void **state)
+{
+	struct script_fleet f;
+
+	script_init(&f.script);
+	hold(&f.script, 0, "a", "node-1", 50);
+	script_fleet_start(&f, *state, true);
+	fleet_wait_settled(f.fleet, clock_mono_ms(&clock_system) + LIMIT_MS);
+	assert_false(has_finding(f.fleet, "test/a", FINDING_TOKEN_REGRESS));
+	end(&f);
+
+	hold(&f.script, 0, "a", "node-2", 7);
+	script_fleet_start(&f, *state, true);
+	fleet_wait_settled(f.fleet, clock_mono_ms(&clock_system) + LIMIT_MS);
+	assert_true(has_finding(f.fleet, "test/a", FINDING_TOKEN_REGRESS));
+	end(&f);
+}
+
+static void another_server_has_a_memory_of_its_own(void **state)
+{
+	struct script_fleet f;
+
+	script_init(&f.script);
+	hold(&f.script, 0, "a", "node-1", 50);
+	script_fleet_start(&f, *state, true);
+	fleet_wait_settled(f.fleet, clock_mono_ms(&clock_system) + LIMIT_MS);
+	end(&f);
+
+	f.script.server_id = 78;
+	hold(&f.script, 0, "a", "node-2", 7);
+	script_fleet_start(&f, *state, true);
+	fleet_wait_settled(f.fleet, clock_mono_ms(&clock_system) + LIMIT_MS);
+	assert_false(has_finding(f.fleet, "test/a", FINDING_TOKEN_REGRESS));
+	end(&f);
+}
+
+static void paused_polls_no_more(void **state)
+{
+	struct script_fleet f;
+	unsigned polls;
+
+	(void)state;
+	script_init(&f.script);
+	hold(&f.script, 0, "a", "node-1", 5);
+	script_fleet_start(&f, NULL, false);
+	wait_for_polls(&f.script, 2);
+	fleet_pause(f.fleet, true);
+	poll(NULL, 0, 100); /* one poll may be under way */
+	pthread_mutex_lock(&f.script.mutex);
+	polls = f.script.polls;
+	pthread_mutex_unlock(&f.script.mutex);
+	poll(NULL, 0, 200);
+	pthread_mutex_lock(&f.script.mutex);
+	assert_int_equal(f.script.polls, polls);
+	pthread_mutex_unlock(&f.script.mutex);
+	fleet_pause(f.fleet, false);
+	wait_for_polls(&f.script, 1);
+	end(&f);
+}
+
+static void refused_credentials_are_not_hammered(void **state)
+{
+	struct script_fleet f;
+
+	(void)state;
+	script_init(&f.script);
+	fail_with(&f.script, ERR_AUTH);
+	script_fleet_start(&f, NULL, false);
+	wait_for_source(f.fleet, SOURCE_FAILING);
+	poll(NULL, 0, 1500);
+	pthread_mutex_lock(&f.script.mutex);
+	/* 250, 500, 1000 ms with a quarter off at most: no more than four in a second and a half.
+	 */
+	assert_in_range(f.script.polls, 1, 4);
+	pthread_mutex_unlock(&f.script.mutex);
+	end(&f);
+}
+
+static void two_sources_with_one_identifier_are_told(void **state)
+{
+	struct script_fleet f;
+	struct board *board;
+
+	/* judge_cross itself is tested in the model; here, that a lone source has nothing across.
+	 */
+	(void)state;
+	script_init(&f.script);
+	hold(&f.script, 0, "a", "node-1", 5);
+	script_fleet_start(&f, NULL, true);
+	fleet_wait_settled(f.fleet, clock_mono_ms(&clock_system) + LIMIT_MS);
+	board = fleet_board(f.fleet);
+	assert_null(board->cross[0]);
+	assert_int_equal(board->n_rows, 1);
+	board_unref(board);
+	end(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_shot_makes_one_picture),
+		cmocka_unit_test(a_failing_poll_keeps_the_last_picture),
+		cmocka_unit_test(a_degraded_source_shows_its_rows),
+		cmocka_unit_test(a_hung_poll_ends_when_we_stop),
+		cmocka_unit_test(a_deaf_thread_is_left_behind),
+		cmocka_unit_test(a_change_and_a_drop_reach_the_board),
+		cmocka_unit_test(a_lock_without_a_name_does_not_stay),
+		cmocka_unit_test(snapshots_that_were_taken_never_change),
+		cmocka_unit_test_setup_teardown(
+			the_memory_survives_a_restart, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(
+			a_token_that_fell_between_two_runs_is_told, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(
+			another_server_has_a_memory_of_its_own, make_folder, remove_folder),
+		cmocka_unit_test(paused_polls_no_more),
+		cmocka_unit_test(refused_credentials_are_not_hammered),
+		cmocka_unit_test(two_sources_with_one_identifier_are_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
