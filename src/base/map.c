@@ -10,7 +10,7 @@
 
 #define ROTL(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
 
-static void sip_round(uint64_t v[4])
+static inline void sip_round(uint64_t v[4])
 {
 	v[0] += v[1];
 	v[1] = ROTL(v[1], 13) ^ v[0];
@@ -36,17 +36,15 @@ uint64_t map_siphash(const uint64_t seed[2], const void *mem, size_t len)
 		memcpy(&word, p + i, 8);
 		v[3] ^= word;
 		sip_round(v);
-		sip_round(v);
 		v[0] ^= word;
 	}
 	while (tail-- > 0)
 		last |= (uint64_t)p[i + tail] << (8 * tail);
 	v[3] ^= last;
 	sip_round(v);
-	sip_round(v);
 	v[0] ^= last;
 	v[2] ^= 0xff;
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 3; i++)
 		sip_round(v);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
@@ -75,7 +73,7 @@ void map_clear(struct map *map)
 	map->n = 0;
 }
 
-static struct map_entry *map_find(const struct map *map, const char *key, size_t len, uint64_t hash)
+static struct map_entry *map_find(const struct map *map, const char *key, size_t len, uint32_t hash)
 {
 	size_t i = hash & (map->size - 1);
 
@@ -106,22 +104,22 @@ void *map_get(const struct map *map, const char *key, size_t len)
 {
 	if (!map->n)
 		return NULL;
-	return map_find(map, key, len, map_siphash(map->seed, key, len))->value;
+	return map_find(map, key, len, (uint32_t)map_siphash(map->seed, key, len))->value;
 }
 
 void *map_put(struct map *map, const char *key, size_t len, void *value)
 {
-	uint64_t hash = map_siphash(map->seed, key, len);
+	uint32_t hash = (uint32_t)map_siphash(map->seed, key, len);
 	struct map_entry *e;
 	void *old;
 
-	if ((map->n + 1) * 4 > map->size * 3)
+	if ((map->n + 1) * 8 > map->size * 7)
 		map_resize(map, map->size ? map->size * 2 : 16);
 	e = map_find(map, key, len, hash);
 	old = e->key ? e->value : NULL;
 	if (!e->key)
 		map->n++;
-	*e = (struct map_entry){ .key = key, .len = len, .hash = hash, .value = value };
+	*e = (struct map_entry){ .key = key, .value = value, .len = (uint32_t)len, .hash = hash };
 	return old;
 }
 
@@ -133,7 +131,7 @@ void *map_remove(struct map *map, const char *key, size_t len)
 
 	if (!map->n)
 		return NULL;
-	e = map_find(map, key, len, map_siphash(map->seed, key, len));
+	e = map_find(map, key, len, (uint32_t)map_siphash(map->seed, key, len));
 	if (!e->key)
 		return NULL;
 	old = e->value;

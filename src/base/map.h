@@ -7,15 +7,15 @@
 
 /*
  * A hash map from byte strings to pointers. Keys are not copied: they must live, unchanged, as long
- * as their entry. Hashed by SipHash-2-4 with a key drawn at random for each map (RFC-like
- * description: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), since remote sides
- * choose the strings.
+ * as their entry. Hashed by SipHash-1-3 (the variant of Aumasson and Bernstein, "SipHash: a fast
+ * short-input PRF", 2012, that hash tables use) with a key drawn at random for each map, since
+ * remote sides choose the strings. A key has at most 4 GiB.
  */
 struct map_entry {
 	const char *key; /* NULL: free */
-	size_t len;
-	uint64_t hash;
 	void *value;
+	uint32_t len;
+	uint32_t hash; /* the lower half */
 };
 
 struct map {
