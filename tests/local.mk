@@ -1,7 +1,7 @@
 # Tests. A program of tests/unit/<layer>/ links only the archives up to its layer; it is registered in that folder's local.mk by
 # its name in unit_tests, its _SOURCES and its _LDADD (see base). Python tests in tests/live, tests/tty, tests/contract
 # and tests/house are found by their names, test_*.py.
-EXTRA_DIST += tests/servers
+EXTRA_DIST += tests/run tests/suite.py tests/taprun.py tests/servers tests/live tests/tty tests/contract tests/house tests/fuzz
 
 BASE_TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
 MODEL_TEST_LIBS = $(MODEL_LIBS) $(CMOCKA_LIBS)
@@ -25,3 +25,11 @@ include $(top_srcdir)/tests/unit/cli/local.mk
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 endif
+
+# Fuzzers: a row in tests/fuzz/local.mk each; built by `./configure --enable-fuzz CC=clang`, run by `./bootstrap check`.
+fuzzers =
+if ENABLE_FUZZ
+include $(top_srcdir)/tests/fuzz/local.mk
+noinst_PROGRAMS += $(fuzzers)
+endif
+FUZZ_FLAGS = -fsanitize=fuzzer

@@ -11,7 +11,7 @@ with CI=true it is a failure.
 Run one file alone from the top of the tree: BATON=build/src/baton PYTHONPATH=tests python3 tests/live/test_x.py
 """
 
-from .etcd import Candidate, Etcd, GatewayError, VERSIONS, b64, build_current, lease_hex
+from .etcd import Candidate, Etcd, GatewayError, VERSIONS, b64, build_current, lease_hex, on_each
 from .net import (Garbage, Listener, Proxy, endless_server, free_port, html_server, http1_server, http_answer,
                   port_open, redirect_server, silent_server)
 from .postgres import PgBouncer, Postgres, Session, SqlError

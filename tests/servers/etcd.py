@@ -2,6 +2,7 @@
 
 import base64
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -96,6 +97,23 @@ def b64(text):
 
 def lease_hex(lease):
     return format(lease, "x")
+
+
+def on_each(**options):
+    """
+    For a test method that takes an Etcd: runs it on every version, as subtests. An option that can be called is called for
+    each (tls=Authority).
+    """
+    def decorate(method):
+        @functools.wraps(method)
+        def test(self):
+            for version in VERSIONS:
+                made = {name: value() if callable(value) else value for name, value in options.items()}
+                with self.subTest(etcd=version), Etcd(version, **made) as etcd:
+                    method(self, etcd)
+        del test.__wrapped__  # unittest must see a method without arguments
+        return test
+    return decorate
 
 
 class GatewayError(Exception):
@@ -221,7 +239,7 @@ class Etcd:
 
     def env(self):
         """The variables that etcdctl reads, for discovery."""
-        env = {"ETCDCTL_ENDPOINTS": ",".join(self.endpoints), "ETCDCTL_API": "3"}
+        env = {"ETCDCTL_ENDPOINTS": ",".join(self.endpoints)}
         if self.tls:
             env["ETCDCTL_CACERT"] = self.tls.ca
             if self.client_auth:
@@ -326,6 +344,13 @@ class Etcd:
         """A real `etcdctl lock`, holding or waiting until it is stopped."""
         return CtlProcess(self, ["lock", f"--ttl={ttl}", name])
 
+    def count(self, prefix):
+        """How many keys start with it."""
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        answer = self.gateway("kv/range", {"key": b64(prefix), "range_end": b64(end), "count_only": True},
+                              token=self._root_token())
+        return int(answer.get("count", 0))
+
     def compact(self, revision):
         self.gateway("kv/compaction", {"revision": str(revision), "physical": True}, token=self._root_token())
 
@@ -362,10 +387,10 @@ class CtlProcess:
     def __init__(self, etcd, args):
         self.folder = Folder("ctl")
         self.output = self.folder / "out"
-        with open(self.output, "wb") as out:
+        with open(self.output, "wb") as out, open(self.folder / "err", "wb") as err:
             # stdin stays open: `etcdctl lock` ends when it is closed.
             self.popen = subprocess.Popen(as_user(None) + [etcd.ctl, *args], stdin=subprocess.PIPE, stdout=out,
-                                          stderr=subprocess.STDOUT, env=etcd.ctl_env(), start_new_session=True)
+                                          stderr=err, env=etcd.ctl_env(), start_new_session=True)
         own(self)
 
     def text(self):

@@ -1,0 +1,6 @@
+# One program per parser of foreign bytes: LLVMFuzzerTestOneInput in tests/fuzz/NAME.c, seeds (files, any names) in
+# tests/fuzz/seeds/NAME/.
+fuzzers += tests/bin/fuzz-text
+tests_bin_fuzz_text_SOURCES = tests/fuzz/text.c
+tests_bin_fuzz_text_LDADD = $(BASE_LIBS)
+tests_bin_fuzz_text_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
