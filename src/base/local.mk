@@ -5,5 +5,6 @@ src_libbase_a_SOURCES = \
 	src/base/fs.c src/base/fs.h \
 	src/base/map.c src/base/map.h \
 	src/base/mem.c src/base/mem.h \
+	src/base/nearest.c src/base/nearest.h \
 	src/base/str.c src/base/str.h \
 	src/base/text.c src/base/text.h

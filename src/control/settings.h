@@ -29,11 +29,16 @@ struct settings {
  * Reads the config: path, else BATON_CONFIG, else baton/config.yaml in the XDG config folder, else
  * discovers the sources from the environment (contract.md "Ids and identities": PGHOST, PGHOSTADDR,
  * PGSERVICE, PGDATABASE or PGPORT; ETCDCTL_ENDPOINTS). A named file that is absent is an error; an
- * absent default file is not. timeout_ms overrides each source's where > 0. Errors: ERR_CONFIG,
- * with file, line, column and the nearest right key.
+ * absent default file is not. A config without
+ * `sources:` leaves them to discovery. timeout_ms overrides each source's where > 0. Errors:
+ * ERR_CONFIG, with file, line, column and the nearest right key.
  */
 int settings_load(const char *path, int64_t timeout_ms, struct settings **ret, struct err *err);
 void settings_free(struct settings *settings);
+
+/* Where the config is by default; the caller frees. NULL when neither XDG_CONFIG_HOME nor HOME is
+ * set. */
+char *settings_default_path(void);
 
 /* Keeps only the sources of those names; ERR_CONFIG names one that is not there, and those that
  * are. */

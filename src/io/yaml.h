@@ -37,7 +37,8 @@ enum {
  * The caller frees. */
 int yaml_parse(const char *text, size_t len, const char *file, struct yaml_node **ret_root,
 	struct err *err);
-void yaml_free(struct yaml_node *node);
+/* (libyaml itself exports yaml_free.) */
+void yaml_node_free(struct yaml_node *node);
 
 /* For sources that no file names. The caller frees; add hands the item over. */
 struct yaml_node *yaml_new(enum yaml_kind kind, const char *text);
@@ -47,10 +48,16 @@ void yaml_list_add(struct yaml_node *list, struct yaml_node *item);
 /* The item of a key, or NULL; map may be NULL. */
 const struct yaml_node *yaml_get(const struct yaml_node *map, const char *key);
 
-/* Reads a scalar as what it should be; false when it is not that. Durations: 500ms, 10s, 5m, 2h,
- * 1d, or bare seconds. */
+/* Whether nothing was written where a value could stand: "key:", "~" or "null". */
+bool yaml_is_null(const struct yaml_node *node);
+
+/*
+ * Reads a scalar as what it should be; false when it is not that. Durations: 500ms, 10s, 1.5s, 5m,
+ * 2h, 1d, or bare seconds; never negative, at most a hundred years.
+ */
 bool yaml_bool(const struct yaml_node *node, bool *ret);
 bool yaml_int(const struct yaml_node *node, int64_t *ret);
 bool yaml_duration_ms(const struct yaml_node *node, int64_t *ret_ms);
+bool yaml_duration_text_ms(const char *text, int64_t *ret_ms);
 
 #endif

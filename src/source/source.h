@@ -15,14 +15,20 @@ struct report;
  */
 enum option_type {
 	OPTION_TEXT,
-	OPTION_SECRET, /* as TEXT, and never shown */
+	OPTION_SECRET, /* as TEXT, and never shown; in the config also {env: NAME} or {file: PATH},
+			  which are resolved when it is read */
 	OPTION_PATH,   /* as TEXT; relative to the config's folder */
 	OPTION_INT,
 	OPTION_BOOL,
 	OPTION_DURATION, /* 500ms, 10s, 5m, 2h, 1d; a bare number is seconds; kept in ms */
 	OPTION_WORD,     /* one of `words`, separated by | */
 	OPTION_LIST,     /* of TEXT; one TEXT alone is a list of one */
-	OPTION_MAPS      /* a list of maps, whose keys `fields` describes */
+	OPTION_MAPS,     /* a list of maps, whose keys `fields` describes */
+	/* For the config's own keys only, not for a source's: */
+	OPTION_MAP,   /* one map, whose keys `fields` describes */
+	OPTION_NAMED, /* a map from names of the operator's choice to maps, whose keys `fields`
+			 describes */
+	OPTION_RECIPE /* how a key is written: a text, or a map with exactly one of `fields` */
 };
 
 struct option_def {
@@ -59,11 +65,14 @@ struct source_config {
 	size_t n_names;
 };
 
+/* Whether the config sets it, be it to the fallback's value. */
+bool source_option_set(const struct source_config *config, const char *name);
 /* Typed access, with the table's fallback; a name that is not in the ops' table is a bug and
  * aborts. */
 const char *source_option_text(const struct source_config *config, const char *name);
-int64_t source_option_int(
-	const struct source_config *config, const char *name); /* INT, BOOL, DURATION in ms */
+/* INT, BOOL (0 or 1), DURATION in ms; INT64_MIN where it is not set and the table has no fallback.
+ */
+int64_t source_option_int(const struct source_config *config, const char *name);
 /* The items of a LIST (texts) or MAPS (map nodes); NULL beyond the last. */
 const char *source_option_item(const struct source_config *config, const char *name, size_t i);
 const struct yaml_node *source_option_map(

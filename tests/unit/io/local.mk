@@ -1,3 +1,3 @@
-# unit_tests += tests/bin/test-io-NAME
-# tests_bin_test_io_NAME_SOURCES = tests/unit/io/test-NAME.c
-# tests_bin_test_io_NAME_LDADD = $(IO_TEST_LIBS)
+unit_tests += tests/bin/test-io-yaml
+tests_bin_test_io_yaml_SOURCES = tests/unit/io/test-yaml.c tests/unit/unit.h
+tests_bin_test_io_yaml_LDADD = $(IO_TEST_LIBS)

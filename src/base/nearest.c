@@ -1,0 +1,53 @@
+#include "config.h"
+
+#include "base/nearest.h"
+#include "base/str.h"
+#include "base/text.h"
+
+#include <string.h>
+
+void nearest_init(struct nearest *nearest, const char *wanted)
+{
+	size_t len = strlen(wanted);
+
+	*nearest = (struct nearest){ .wanted = wanted, .limit = len < 4 ? 1 : 1 + len / 4 };
+}
+
+static size_t nearest_measure(const struct nearest *nearest, const char *word)
+{
+	if (strlen(nearest->wanted) >= 3 && strstr(word, nearest->wanted))
+		return 1;
+	return text_distance(nearest->wanted, word, nearest->limit);
+}
+
+void nearest_offer(struct nearest *nearest, const char *word)
+{
+	size_t distance = nearest_measure(nearest, word), i;
+
+	if (distance > nearest->limit)
+		return;
+	for (i = nearest->n; i > 0 && nearest->distance[i - 1] > distance; i--) {
+		if (i == NEAREST_MAX)
+			continue;
+		nearest->words[i] = nearest->words[i - 1];
+		nearest->distance[i] = nearest->distance[i - 1];
+	}
+	if (i == NEAREST_MAX)
+		return;
+	nearest->words[i] = word;
+	nearest->distance[i] = distance;
+	if (nearest->n < NEAREST_MAX)
+		nearest->n++;
+}
+
+void nearest_tell(const struct nearest *nearest, size_t max, struct str *out)
+{
+	size_t i, n = nearest->n < max ? nearest->n : max;
+
+	for (i = 0; i < n; i++) {
+		str_add(out, i == 0 ? "; did you mean " : i + 1 < n ? ", " : " or ");
+		str_addf(out, "'%s'", nearest->words[i]);
+	}
+	if (n)
+		str_add_char(out, '?');
+}

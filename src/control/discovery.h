@@ -1,0 +1,35 @@
+#ifndef CONTROL_DISCOVERY_H
+#define CONTROL_DISCOVERY_H
+
+#include "source/source.h"
+
+struct err;
+struct str;
+struct yaml_node;
+
+/* A source that the environment speaks of; options is a map, the caller's, or NULL for the kind's
+ * own defaults. */
+struct discovered {
+	const struct source_ops *ops;
+	const char *name;
+	struct yaml_node *options;
+};
+
+enum {
+	DISCOVERY_MAX = 2
+};
+
+/*
+ * Looks for sources in the environment: PostgreSQL where one of libpq's variables PGHOST,
+ * PGHOSTADDR, PGSERVICE, PGDATABASE or PGPORT is set (PostgreSQL manual, libpq "Environment
+ * Variables"); etcd where ETCDCTL_ENDPOINTS is, with etcdctl's other variables (etcdctl's README:
+ * each flag as ETCDCTL_FLAG). An empty variable is one that is not set. Fills found, and returns
+ * how many. Nothing is contacted.
+ */
+size_t discovery_look(struct discovered found[DISCOVERY_MAX]);
+
+/* What discovery_look looks for, and how to point the program at something: sentences, one
+ * paragraph a line. */
+void discovery_explain(const char *config_path, struct str *out);
+
+#endif

@@ -1,0 +1,230 @@
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "io/yaml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct yaml_node *parse(const char *text)
+{
+	struct yaml_node *root = NULL;
+	struct err err = { 0 };
+
+	if (yaml_parse(text, strlen(text), "c.yaml", &root, &err))
+		fail_msg("%s", err.text);
+	return root;
+}
+
+static void refuse_mem(const char *text, size_t len, const char *message)
+{
+	struct yaml_node *root = NULL;
+	struct err err = { 0 };
+
+	assert_int_equal(yaml_parse(text, len, "c.yaml", &root, &err), ERR_CONFIG);
+	assert_int_equal(err.code, ERR_CONFIG);
+	assert_string_equal(err.text, message);
+	assert_null(root);
+}
+
+static void refuse(const char *text, const char *message)
+{
+	refuse_mem(text, strlen(text), message);
+}
+
+static void test_tree(void **state)
+{
+	struct yaml_node *root = parse("# a comment\na: {b: [1, 'two', \"x\"]}\nc:\n  - d: e\n");
+	const struct yaml_node *b = yaml_get(yaml_get(root, "a"), "b"), *c = yaml_get(root, "c");
+
+	(void)state;
+	assert_int_equal(root->kind, YAML_MAP);
+	assert_int_equal(root->n, 2);
+	assert_int_equal(b->kind, YAML_LIST);
+	assert_int_equal(b->n, 3);
+	assert_string_equal(b->items[1]->text, "two");
+	assert_true(b->items[1]->quoted);
+	assert_false(b->items[0]->quoted);
+	assert_int_equal(b->line, 2);
+	assert_int_equal(b->column, 8);
+	assert_string_equal(yaml_get(c->items[0], "d")->text, "e");
+	assert_null(yaml_get(root, "nothing"));
+	assert_null(yaml_get(NULL, "a"));
+	assert_null(yaml_get(b, "a"));
+	yaml_node_free(root);
+}
+
+static void test_empty(void **state)
+{
+	static const char *const texts[] = { "", "# only a comment\n", "---\n", "~", "null\n",
+		"\xef\xbb\xbf" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(texts); i++) {
+		struct yaml_node *root = parse(texts[i]);
+
+		assert_int_equal(root->kind, YAML_MAP);
+		assert_int_equal(root->n, 0);
+		yaml_node_free(root);
+	}
+}
+
+static void test_refused(void **state)
+{
+	(void)state;
+	refuse("a: &x 1\nb: *x\n",
+		"c.yaml:2:4: aliases (*name) are not taken: write the value out");
+	refuse("a: 1\nb: 2\na: 3\n", "c.yaml:3:1: the key 'a' stands here again; first in line 1");
+	refuse("a: 1\n---\nb: 2\n", "c.yaml:2:1: a second document; only one is read");
+	refuse("? [a, b]\n: 1\n", "c.yaml:1:3: a key must be a word, not a list or a map");
+	refuse("? {a: b}\n: 1\n", "c.yaml:1:3: a key must be a word, not a list or a map");
+	refuse("a: !!python/object x\n", "c.yaml:1:4: tags are not understood here");
+	refuse("a: \"x\\0y\"\n", "c.yaml:1:4: a text that holds a NUL byte");
+	refuse("a: [1, 2\nb: 3\n", "c.yaml:2:2: not YAML: did not find expected ',' or ']' (while "
+				   "parsing a flow sequence that began in line 1)");
+	refuse("a: b: c\n", "c.yaml:1:5: not YAML: mapping values are not allowed in this context");
+	refuse("a: \xff\n", "c.yaml:1:4: not text in UTF-8: invalid leading UTF-8 octet");
+	refuse("x: 1\na: \x01\n",
+		"c.yaml:2:4: not text in UTF-8: control characters are not allowed");
+	refuse_mem("a: \0", 4, "c.yaml:1:4: not text in UTF-8: control characters are not allowed");
+	refuse("\"a\\eb\": 1\n\"a\\eb\": 2\n",
+		"c.yaml:2:1: the key 'a\\x1bb' stands here again; first in line 1");
+}
+
+static void test_depth(void **state)
+{
+	struct str text;
+	int i;
+
+	(void)state;
+	str_init(&text, 100000);
+	for (i = 0; i < YAML_DEPTH_MAX; i++)
+		str_add(&text, "[");
+	for (i = 0; i < YAML_DEPTH_MAX; i++)
+		str_add(&text, "]");
+	yaml_node_free(parse(text.s));
+	str_clear(&text);
+	for (i = 0; i < 50000; i++)
+		str_add(&text, "[");
+	refuse(text.s, "c.yaml:1:33: more than 32 levels deep");
+	str_release(&text);
+}
+
+static void test_many(void **state)
+{
+	struct yaml_node *root;
+	struct str text;
+	int i;
+
+	(void)state;
+	str_init(&text, 4000000);
+	for (i = 0; i < 50000; i++)
+		str_addf(&text, "k%d: v\n", i);
+	root = parse(text.s);
+	assert_int_equal(root->n, 50000);
+	assert_string_equal(root->keys[49999]->text, "k49999");
+	yaml_node_free(root);
+	str_clear(&text);
+	str_add(&text, "[");
+	for (i = 0; i < 200001; i++)
+		str_add(&text, "1,");
+	refuse(text.s, "c.yaml:1:400000: more than 200000 values");
+	str_release(&text);
+}
+
+static void test_bool(void **state)
+{
+	struct yaml_node *root = parse("[true, NO, on, 'true', 1, tru]");
+	bool yes = false;
+
+	(void)state;
+	assert_true(yaml_bool(root->items[0], &yes) && yes);
+	assert_true(yaml_bool(root->items[1], &yes) && !yes);
+	assert_true(yaml_bool(root->items[2], &yes) && yes);
+	assert_false(yaml_bool(root->items[3], &yes));
+	assert_false(yaml_bool(root->items[4], &yes));
+	assert_false(yaml_bool(root->items[5], &yes));
+	assert_false(yaml_bool(root, &yes));
+	assert_false(yaml_bool(NULL, &yes));
+	yaml_node_free(root);
+}
+
+static void test_int(void **state)
+{
+	struct yaml_node *root = parse("[9223372036854775807, -9223372036854775808, 0x1f, +7, "
+				       "9223372036854775808, 1.5, 1e3, '1', '', -x, abc, 010]");
+	static const int64_t good[] = { INT64_MAX, INT64_MIN, 31, 7 };
+	int64_t value;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 4; i++) {
+		assert_true(yaml_int(root->items[i], &value));
+		assert_true(value == good[i]);
+	}
+	for (; i < 11; i++)
+		assert_false(yaml_int(root->items[i], &value));
+	assert_true(yaml_int(root->items[11], &value));
+	assert_true(value == 10);
+	yaml_node_free(root);
+}
+
+static void test_duration(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ms; /* -1: none */
+	} cases[] = { { "500ms", 500 }, { "10s", 10000 }, { "1.5s", 1500 }, { "5m", 300000 },
+		{ "2h", 7200000 }, { "1d", 86400000 }, { "3", 3000 }, { "0", 0 }, { "0.25", 250 },
+		{ "0.0005s", 0 }, { "-1s", -1 }, { "", -1 }, { "s", -1 }, { "5 m", -1 },
+		{ "5min", -1 }, { "1e3", -1 }, { "36500d", INT64_C(36500) * 86400000 },
+		{ "36501d", -1 }, { "99999999999999999999s", -1 } };
+	int64_t ms;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(cases); i++) {
+		ms = -1;
+		yaml_duration_text_ms(cases[i].text, &ms);
+		if (ms != cases[i].ms)
+			fail_msg("%s: %lld", cases[i].text, (long long)ms);
+	}
+	assert_false(yaml_duration_ms(NULL, &ms));
+}
+
+static void test_made(void **state)
+{
+	struct yaml_node *map = yaml_new(YAML_MAP, NULL), *list = yaml_new(YAML_LIST, NULL);
+	int i;
+
+	(void)state;
+	for (i = 0; i < 20; i++)
+		yaml_list_add(list, yaml_new(YAML_SCALAR, "x"));
+	yaml_map_add(map, "list", list);
+	yaml_map_add(map, "one", yaml_new(YAML_SCALAR, "1"));
+	assert_int_equal(yaml_get(map, "list")->n, 20);
+	assert_string_equal(yaml_get(map, "one")->text, "1");
+	yaml_node_free(map);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_bool),
+		cmocka_unit_test(test_int),
+		cmocka_unit_test(test_duration),
+		cmocka_unit_test(test_made),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
