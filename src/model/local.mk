@@ -7,6 +7,15 @@ src_libmodel_a_SOURCES = \
 	src/model/thresholds.def \
 	src/model/board.c src/model/board.h \
 	src/model/draft.c src/model/draft.h \
+	src/model/journal.c src/model/journal.h \
+	src/model/judge.c src/model/judge.h src/model/judge-rules.h \
+	src/model/judge-etcd.c \
+	src/model/judge-past.c \
+	src/model/judge-pg.c \
+	src/model/judge-source.c \
+	src/model/memory.c src/model/memory.h \
+	src/model/memory-format.c \
+	src/model/role.c src/model/role.h \
 	src/model/singleton.c src/model/singleton.h \
 	src/model/snapshot.c src/model/snapshot.h \
 	src/model/thresholds.h \

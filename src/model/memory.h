@@ -9,14 +9,43 @@ struct err;
 struct str;
 
 enum {
-	MEMORY_CHANGES = 8,
+	MEMORY_CHANGES = 16,
 	MEMORY_ENTRIES_MAX = 250000
+};
+
+/*
+ * What is remembered of a singleton that was seen to change hands, or whose holder changed its
+ * session: rare among many, and so kept apart.
+ */
+struct remembered_past {
+	int64_t changes_us[MEMORY_CHANGES]; /* ring by n_changes: when another process was seen to
+					       hold it */
+	int64_t first_session_us;           /* when a holder was first seen with a new session */
+	int64_t session_since_us;           /* and last */
+	int64_t previous_since_us;          /* the holder before: first seen to hold it */
+	int64_t previous_until_us;          /* and when it was seen to hold it no more */
+	int64_t overlap_us;   /* another was seen in its place, and it was not seen to stop;
+				 TIME_UNKNOWN */
+	int64_t token_before; /* the highest token, when one came after it that was not higher; with
+				 regress_us */
+	int64_t token_after;
+	int64_t regress_us; /* when that was last seen; TIME_UNKNOWN: never */
+	int64_t renamed_us; /* the session that holds it was seen under another name; TIME_UNKNOWN:
+			       never */
+	int64_t previous_left_ms; /* what the lease of the holder before had left then, at least;
+				     TIME_UNKNOWN */
+	uint32_t n_changes;       /* in all */
+	uint32_t sessions;        /* changes of session of the present process, in all */
+	const char *previous_identity; /* in the block of strings; NULL: none */
+	const char *previous_key;
+	const char *previous_client;
+	char *strings; /* owned */
 };
 
 /*
  * What was observed of one singleton over time: what no single picture shows. Wall clock, since it
  * survives a restart; ages within a run come from the monotonic clock beside it, which is
- * TIME_UNKNOWN in what was loaded.
+ * TIME_UNKNOWN in what was loaded. One block with its id.
  */
 struct remembered {
 	int64_t known_since_us;  /* first seen at all */
@@ -26,26 +55,19 @@ struct remembered {
 	int64_t last_change_us; /* the record was last seen to change: renewal, holder, token */
 	int64_t last_change_ms; /* the same by our monotonic clock; TIME_UNKNOWN: in an earlier run
 				 */
-	int64_t highest_token;
-	int64_t token_before; /* a token that was higher than or equal to one that came after it;
-				 with regress_us */
-	int64_t token_after;
-	int64_t regress_us;                 /* when that was seen; TIME_UNKNOWN: never */
-	int64_t lease_deadline_ms;          /* as last read, in this run; TIME_UNKNOWN */
-	int64_t changes_us[MEMORY_CHANGES]; /* ring: when holders were seen to change */
-	uint32_t n_changes;                 /* in all */
-	uint32_t sessions;                  /* changes of session with the same identity */
-	int64_t session_since_us;           /* the last of those */
-	int64_t overlap_us; /* when a holder was replaced and not seen to stop; TIME_UNKNOWN */
-	uint8_t state;      /* enum state, last judged; STATE_UNKNOWN */
+	int64_t highest_token;  /* valid where has_highest */
+	int64_t lease_deadline_ms;    /* as last read, in this run; TIME_UNKNOWN */
+	struct remembered_past *past; /* owned; NULL: it never changed hands */
+	uint64_t queue; /* a Bloom filter of the keys that waited when it was last seen */
+	uint8_t state;  /* enum state, last judged; STATE_UNKNOWN */
 	uint8_t mechanism;
 	bool has_highest;
-	bool held;               /* somebody held it when last seen */
-	char *id;                /* owned */
-	char *holder_key;        /* owned; NULL: nobody */
-	char *holder_identity;   /* owned; NULL */
-	char *previous_identity; /* owned; NULL: the holder before */
-	char *previous_key;
+	bool held;    /* somebody held it when last seen */
+	bool present; /* in the last picture of this run: forgotten after those that are not */
+	uint16_t identity_at, client_at; /* in holder */
+	char *holder; /* owned: key, identity and client, each ended by NUL: who holds it, or held
+			 it last; NULL */
+	char id[];
 };
 
 /* The memory of one source. Not thread safe. */
@@ -60,35 +82,63 @@ void memory_release(struct memory *m);
 
 struct remembered *memory_find(const struct memory *m, const char *id);
 
+/* Who holds it, or held it last: NULL when nobody ever did. client is "" where the source tells
+ * none. Borrowed. */
+const char *remembered_key(const struct remembered *r);
+const char *remembered_identity(const struct remembered *r);
+const char *remembered_client(const struct remembered *r);
+
 /* What memory_observe noticed: what changed between the last observation and this one, for the
  * journal. */
 struct observed {
 	bool appeared;      /* never seen before */
-	bool changed_hands; /* another identity holds it */
-	bool new_session;   /* the same identity, another key */
+	bool changed_hands; /* another process holds it, directly after the one before */
+	bool new_session;   /* the same process, another session or lease */
 	bool freed;         /* held before, free now */
 	bool taken;         /* free before, held now */
 	bool regressed;     /* the token fell or repeated with another holder */
+	bool renewed;       /* the lease was seen to be renewed */
 	char before[256];   /* the identity before; cut */
 	int64_t token_before, token_after;
 };
 
-/* Adds an observation; makes the entry when there is none. ret may be NULL. */
+/*
+ * Adds an observation; makes the entry when there is none. ret may be NULL. A holder is known again
+ * by its claim's key, which binds it for ever. Another key with the same identity and client counts
+ * as the same process on a new session or lease, but not when that key was seen to wait while the
+ * old one held: two at once are two processes.
+ */
 struct remembered *memory_observe(struct memory *m, const struct singleton *s, int64_t now_ms,
 	int64_t now_us, struct observed *ret);
-/* Notes that a singleton is not in a full picture any more: nobody holds it. */
+/* Notes that a singleton is not in a full picture any more: nobody holds it. ret may be NULL. */
 void memory_observe_gone(
 	struct memory *m, const char *id, int64_t now_ms, int64_t now_us, struct observed *ret);
 /* Notes the state that was judged. */
 void memory_note_state(struct memory *m, struct remembered *r, enum state state, int64_t now_us);
 
+/* How many processes held it within the window that ends at now_us, as far as was seen; at most
+ * MEMORY_CHANGES + 1. */
+uint32_t remembered_holders(const struct remembered *r, int64_t window_ms, int64_t now_us);
+
 /*
- * The file's bytes and back: versioned, with a checksum, bounded. memory_read adds to what is
- * there, and for an entry that is there already keeps the higher token and the older known_since
- * (two consoles may have written). A file of another version or with a wrong checksum is ERR_PROTO
- * and adds nothing.
+ * The file's bytes and back (memory-format.c): versioned, with a checksum, bounded. memory_read
+ * adds to what is there, and for an entry that is there already keeps the higher token, the older
+ * known_since, and of the rest what was seen last (two consoles may have written). A file of
+ * another version or with a wrong checksum is ERR_PROTO and adds nothing.
  */
 void memory_write(const struct memory *m, struct str *out);
 int memory_read(struct memory *m, const void *bytes, size_t len, struct err *err);
+
+/* For memory-format.c. The entry of that id, made when there is none; past: the same for its rare
+ * part. */
+struct remembered *memory_add(struct memory *m, const char *id, size_t len, int64_t now_us);
+struct remembered_past *remembered_make_past(struct remembered *r);
+void remembered_set_holder(
+	struct remembered *r, const char *key, const char *identity, const char *client);
+void remembered_set_previous(
+	struct remembered_past *p, const char *key, const char *identity, const char *client);
+/* Forgets the entries beyond the cap, those first that are not in the picture and were not seen for
+ * longest. */
+void memory_shrink(struct memory *m);
 
 #endif

@@ -48,7 +48,14 @@ struct thresholds;
 void role_judge(const struct role_view *view, const struct thresholds *thresholds, int64_t now_us,
 	struct verdict_draft *out);
 
-/* "harmless", "annoying", "harmful"; NULL for unknown. */
+/*
+ * Whether a mechanism fits what the role says of its work: "ok", "weak" (harmful work that neither
+ * fences nor repeats safely), "overkill" (harmless work under consensus); NULL when the role says
+ * too little to tell.
+ */
+const char *role_fit(const struct role *role, enum mechanism mechanism);
+
+/* "harmless", "annoying", "harmful"; NULL for unknown. The other way: -1 for no such word. */
 const char *harm_word(enum harm harm);
 int harm_from_word(const char *word);
 

@@ -131,6 +131,16 @@ bool verdict_has(const struct verdict_draft *d, enum finding_code code)
 	return false;
 }
 
+bool verdict_has_severity(const struct verdict_draft *d, enum severity least)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_findings; i++)
+		if (d->findings[i].severity >= least)
+			return true;
+	return false;
+}
+
 void verdict_next(struct verdict_draft *d, int64_t mono_ms)
 {
 	if (mono_ms < d->v.next_ms)

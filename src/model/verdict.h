@@ -66,6 +66,8 @@ void verdict_advise(struct verdict_draft *d, const char *fmt, ...)
 void verdict_evidence_int(struct verdict_draft *d, enum detail_id id, int64_t value);
 void verdict_evidence_text(struct verdict_draft *d, enum detail_id id, const char *text);
 bool verdict_has(const struct verdict_draft *d, enum finding_code code);
+/* Whether a finding of at least that severity was added. */
+bool verdict_has_severity(const struct verdict_draft *d, enum severity least);
 
 /* Remembers the earliest moment at which time alone may change the verdict. */
 void verdict_next(struct verdict_draft *d, int64_t mono_ms);

@@ -1,0 +1,77 @@
+#include "config.h"
+
+#include "model/journal.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Copies a text to *at, which moves behind it; NULL stays NULL. */
+static const char *place(char **at, const char *text)
+{
+	char *to = *at;
+	size_t size;
+
+	if (!text)
+		return NULL;
+	size = strlen(text) + 1;
+	memcpy(to, text, size);
+	*at += size;
+	return to;
+}
+
+static size_t room(const char *text)
+{
+	return text ? strlen(text) + 1 : 0;
+}
+
+struct event *event_new(int64_t at_us, int64_t token, const char *source, const char *id,
+	const char *what, const char *text)
+{
+	struct event *e = xmalloc(sizeof(*e) + room(source) + room(id) + room(what) + room(text));
+	char *at = (char *)(e + 1);
+
+	e->seq = 0;
+	e->at_us = at_us;
+	e->token = token;
+	e->source = place(&at, source);
+	e->id = place(&at, id);
+	e->what = place(&at, what);
+	e->text = place(&at, text);
+	return e;
+}
+
+void journal_init(struct journal *j, size_t cap)
+{
+	*j = (struct journal){ .cap = cap ? cap : 1 };
+	j->events = xcalloc(j->cap, sizeof(*j->events));
+}
+
+void journal_release(struct journal *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->n; i++)
+		free(j->events[(j->first + i) % j->cap]);
+	free(j->events);
+	*j = (struct journal){ 0 };
+}
+
+void journal_add(struct journal *j, struct event *event)
+{
+	size_t slot = (j->first + j->n) % j->cap;
+
+	event->seq = ++j->seq;
+	if (j->n == j->cap) {
+		free(j->events[slot]);
+		j->first = (j->first + 1) % j->cap;
+	} else {
+		j->n++;
+	}
+	j->events[slot] = event;
+}
+
+const struct event *journal_at(const struct journal *j, size_t i)
+{
+	return j->events[(j->first + i) % j->cap];
+}

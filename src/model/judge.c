@@ -1,0 +1,208 @@
+#include "config.h"
+
+#include "model/judge.h"
+#include "model/judge-rules.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void judging_state(struct judging *j, enum state state)
+{
+	if (state < j->state)
+		j->state = state;
+}
+
+int64_t judging_server_age(const struct judging *j, int64_t moment_us)
+{
+	int64_t age_us;
+
+	if (j->server_us == TIME_UNKNOWN || moment_us == TIME_UNKNOWN ||
+		__builtin_sub_overflow(j->server_us, moment_us, &age_us))
+		return TIME_UNKNOWN;
+	return age_us > 0 ? age_us / 1000 : 0;
+}
+
+int64_t judging_own_age(const struct judging *j, int64_t moment_us)
+{
+	int64_t age_us;
+
+	if (moment_us == TIME_UNKNOWN || __builtin_sub_overflow(j->in->now_us, moment_us, &age_us))
+		return TIME_UNKNOWN;
+	return age_us > 0 ? age_us / 1000 : 0;
+}
+
+/* Time may change the verdict in so many milliseconds. */
+static void judging_later(struct judging *j, int64_t in_ms, bool server)
+{
+	int64_t at;
+
+	if (__builtin_add_overflow(j->in->now_ms, in_ms, &at))
+		return;
+	if (server && at > j->server_end)
+		return;
+	verdict_next(j->out, at);
+}
+
+bool judging_reached(struct judging *j, int64_t age_ms, int64_t limit_ms, bool server)
+{
+	if (age_ms == TIME_UNKNOWN)
+		return false;
+	if (age_ms >= limit_ms)
+		return true;
+	judging_later(j, limit_ms - age_ms, server);
+	return false;
+}
+
+const char *judging_say(struct judging *j, char *buf, int64_t age_ms, bool server)
+{
+	/* As clock_format_age counts: seconds, from a minute on minutes, from a day on days. */
+	int64_t unit = age_ms < 60000 ? 1000 : age_ms < 86400000 ? 60000 : 86400000;
+
+	clock_format_age(buf, age_ms);
+	judging_later(j, unit - age_ms % unit, server);
+	return buf;
+}
+
+const char *judging_name(char *buf, const char *identity)
+{
+	size_t len = strlen(identity), most = 80;
+
+	if (len > most) {
+		len = most;
+		while (len && ((unsigned char)identity[len] & 0xc0) == 0x80)
+			len--;
+		snprintf(buf, WHO_MAX, "%.*s...", (int)len, identity);
+	} else {
+		snprintf(buf, WHO_MAX, "%s", identity);
+	}
+	return buf;
+}
+
+const char *judging_who(char *buf, const struct claim *c)
+{
+	const struct detail *pid = claim_detail(c, DETAIL_PID);
+	size_t len;
+
+	judging_name(buf, c->identity);
+	len = strlen(buf);
+	if (pid && !pid->hidden)
+		snprintf(buf + len, WHO_MAX - len, " (pid %" PRId64 ")", pid->i);
+	return buf;
+}
+
+const char *judging_wait_word(uint32_t n)
+{
+	return n == 1 ? "waits" : "wait";
+}
+
+/*
+ * The server's clock now: what it said, and the time that has passed since by ours. Both ends of
+ * every age that is reckoned with it are of the same machine's clock.
+ */
+static void judging_clock(struct judging *j)
+{
+	const struct singleton *self = j->in->self;
+	int64_t server_us, read_us, elapsed_us;
+
+	j->server_us = TIME_UNKNOWN;
+	j->server_end = INT64_MIN;
+	if (!self)
+		return;
+	server_us = singleton_int(self, DETAIL_SERVER_TIME, TIME_UNKNOWN);
+	read_us = singleton_int(self, DETAIL_READ_AT, TIME_UNKNOWN);
+	if (server_us == TIME_UNKNOWN)
+		return;
+	if (read_us == TIME_UNKNOWN || __builtin_sub_overflow(j->in->now_us, read_us, &elapsed_us))
+		elapsed_us = INT64_C(1000) * SERVER_CLOCK_MOST_MS;
+	if (elapsed_us < 0)
+		elapsed_us = 0; /* our clock was set back */
+	if (elapsed_us < INT64_C(1000) * SERVER_CLOCK_MOST_MS)
+		j->server_end = j->in->now_ms + SERVER_CLOCK_MOST_MS - elapsed_us / 1000;
+	else
+		elapsed_us = INT64_C(1000) * SERVER_CLOCK_MOST_MS;
+	if (__builtin_add_overflow(server_us, elapsed_us, &j->server_us))
+		j->server_us = TIME_UNKNOWN;
+}
+
+static void judging_begin(
+	struct judging *j, const struct judge_input *in, struct verdict_draft *out)
+{
+	uint32_t i;
+
+	*j = (struct judging){
+		.in = in,
+		.out = out,
+		.s = in->s,
+		.memory = in->memory,
+		.thresholds = in->thresholds,
+	};
+	for (i = 0; i < in->s->n_claims; i++) {
+		const struct claim *c = &in->s->claims[i];
+
+		if (c->kind == CLAIM_HOLDER && !j->n_holders++)
+			j->holder = c;
+		j->n_waiters += c->kind == CLAIM_WAITER;
+	}
+	j->state = !j->holder ? STATE_FREE : j->n_waiters ? STATE_CONTENDED : STATE_HELD;
+	judging_clock(j);
+}
+
+static void judging_run(struct judging *j, const struct judge_rule *rule)
+{
+	unsigned bit = 1u << j->s->mechanism;
+
+	for (; rule->judge; rule++)
+		if (rule->mechanisms & bit && (j->holder || rule->free_too))
+			rule->judge(j);
+}
+
+static void judging_from_memory(struct judging *j)
+{
+	const struct remembered *r = j->memory;
+	struct verdict *v = &j->out->v;
+
+	v->state_since_us = j->in->now_us;
+	if (!r)
+		return;
+	v->known_since_us = r->known_since_us;
+	if (j->holder)
+		v->first_seen_us = r->holder_since_us;
+	if (r->state == (uint8_t)j->state)
+		v->state_since_us = r->state_since_us;
+	v->has_highest = r->has_highest;
+	v->highest_token = r->highest_token;
+}
+
+void judge_attention(struct verdict_draft *d)
+{
+	d->v.needs_attention = d->v.state == STATE_DUPLICATE || d->v.state == STATE_STUCK ||
+			       verdict_has_severity(d, SEVERITY_WARN);
+}
+
+void judge_singleton(const struct judge_input *in, struct verdict_draft *out)
+{
+	struct judging j;
+
+	judging_begin(&j, in, out);
+	switch (in->s->mechanism) {
+	case MECH_PG_ADVISORY:
+		judging_run(&j, judge_rules_pg);
+		break;
+	case MECH_ETCD_ELECTION:
+	case MECH_ETCD_LOCK:
+	case MECH_ETCD_KEY:
+		judging_run(&j, judge_rules_etcd);
+		break;
+	default:
+		break;
+	}
+	judging_run(&j, judge_rules_past);
+	out->v.state = j.state;
+	judging_from_memory(&j);
+	judge_attention(out);
+	if (in->role) {
+		out->v.role = in->role->name;
+		out->v.fit = role_fit(in->role, in->s->mechanism);
+	}
+}

@@ -1,0 +1,468 @@
+#include "config.h"
+
+#include "model/memory.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Texts in memory are cut to this: whole identities matter on the screen, not for knowing a holder
+ * again. */
+enum {
+	TEXT_MOST = 4096,
+	RENEWAL_MS = 500, /* a deadline that moves less was only read more exactly */
+};
+
+void memory_init(struct memory *m)
+{
+	memset(m, 0, sizeof(*m));
+	map_init(&m->by_id);
+	m->cap = MEMORY_ENTRIES_MAX;
+}
+
+static void remembered_free(struct remembered *r)
+{
+	if (r->past) {
+		free(r->past->strings);
+		free(r->past);
+	}
+	free(r->holder);
+	free(r);
+}
+
+void memory_release(struct memory *m)
+{
+	struct map_entry *e;
+	size_t pos = 0;
+
+	while ((e = map_next(&m->by_id, &pos)) != NULL)
+		remembered_free(e->value);
+	map_release(&m->by_id);
+}
+
+struct remembered *memory_find(const struct memory *m, const char *id)
+{
+	return map_get(&m->by_id, id, strlen(id));
+}
+
+const char *remembered_key(const struct remembered *r)
+{
+	return r->holder;
+}
+
+const char *remembered_identity(const struct remembered *r)
+{
+	return r->holder ? r->holder + r->identity_at : NULL;
+}
+
+const char *remembered_client(const struct remembered *r)
+{
+	return r->holder ? r->holder + r->client_at : NULL;
+}
+
+/* ---- forgetting ---- */
+
+/* Those to be forgotten first come first. */
+static int older_first(const void *a, const void *b)
+{
+	const struct remembered *x = *(struct remembered *const *)a;
+	const struct remembered *y = *(struct remembered *const *)b;
+
+	if (x->present != y->present)
+		return x->present ? 1 : -1;
+	if (x->last_seen_us != y->last_seen_us)
+		return x->last_seen_us < y->last_seen_us ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+static void memory_forget(struct memory *m, size_t n)
+{
+	struct remembered **all = xcalloc(m->by_id.n, sizeof(struct remembered *));
+	struct map_entry *e;
+	size_t pos = 0, count = 0, i;
+
+	while ((e = map_next(&m->by_id, &pos)) != NULL)
+		all[count++] = e->value;
+	qsort(all, count, sizeof(struct remembered *), older_first);
+	for (i = 0; i < count && i < n; i++) {
+		map_remove(&m->by_id, all[i]->id, strlen(all[i]->id));
+		remembered_free(all[i]);
+	}
+	free(all);
+	m->dirty = true;
+}
+
+void memory_shrink(struct memory *m)
+{
+	/* Somewhat more than must be, so that the sorting is paid for by many additions. */
+	if (m->by_id.n > m->cap)
+		memory_forget(m, m->by_id.n - m->cap + m->cap / 16);
+}
+
+/* ---- making ---- */
+
+struct remembered *memory_add(struct memory *m, const char *id, size_t len, int64_t now_us)
+{
+	struct remembered *r = map_get(&m->by_id, id, len);
+
+	if (r)
+		return r;
+	if (m->by_id.n >= m->cap && m->cap)
+		memory_forget(m, m->by_id.n - m->cap + m->cap / 16 + 1);
+	r = xcalloc(1, sizeof(*r) + len + 1);
+	memcpy(r->id, id, len);
+	r->known_since_us = r->last_seen_us = r->holder_since_us = now_us;
+	r->state_since_us = r->last_change_us = now_us;
+	r->last_change_ms = r->lease_deadline_ms = TIME_UNKNOWN;
+	r->state = STATE_UNKNOWN;
+	map_put(&m->by_id, r->id, len, r);
+	m->dirty = true;
+	return r;
+}
+
+struct remembered_past *remembered_make_past(struct remembered *r)
+{
+	if (r->past)
+		return r->past;
+	r->past = xcalloc(1, sizeof(*r->past));
+	r->past->first_session_us = r->past->session_since_us = TIME_UNKNOWN;
+	r->past->previous_since_us = r->past->previous_until_us = TIME_UNKNOWN;
+	r->past->overlap_us = r->past->regress_us = r->past->renamed_us = TIME_UNKNOWN;
+	r->past->previous_left_ms = TIME_UNKNOWN;
+	return r->past;
+}
+
+/* Three texts in one block; the offsets of the second and the third come back. */
+static char *pack_texts(const char *key, const char *identity, const char *client,
+	size_t *ret_identity, size_t *ret_client)
+{
+	size_t a = strnlen(key, TEXT_MOST) + 1, b = strnlen(identity, TEXT_MOST) + 1;
+	size_t c = strnlen(client, TEXT_MOST) + 1;
+	char *block = xcalloc(1, a + b + c);
+
+	memcpy(block, key, a - 1);
+	memcpy(block + a, identity, b - 1);
+	memcpy(block + a + b, client, c - 1);
+	*ret_identity = a;
+	*ret_client = a + b;
+	return block;
+}
+
+void remembered_set_holder(
+	struct remembered *r, const char *key, const char *identity, const char *client)
+{
+	size_t identity_at, client_at;
+	char *block = pack_texts(key, identity, client, &identity_at, &client_at);
+
+	free(r->holder);
+	r->holder = block;
+	r->identity_at = (uint16_t)identity_at;
+	r->client_at = (uint16_t)client_at;
+}
+
+void remembered_set_previous(
+	struct remembered_past *p, const char *key, const char *identity, const char *client)
+{
+	size_t identity_at, client_at;
+	char *block = pack_texts(key, identity, client, &identity_at, &client_at);
+
+	free(p->strings);
+	p->strings = block;
+	p->previous_key = block;
+	p->previous_identity = block + identity_at;
+	p->previous_client = block + client_at;
+}
+
+/* ---- knowing a holder again ---- */
+
+static const char *claim_client(const struct claim *c)
+{
+	return claim_text(c, DETAIL_CLIENT, "");
+}
+
+static bool same_text(const char *kept, const char *seen)
+{
+	return strncmp(kept, seen, TEXT_MOST) == 0;
+}
+
+static bool same_process(const char *identity, const char *client, const struct claim *c)
+{
+	return same_text(identity, c->identity) && same_text(client, claim_client(c));
+}
+
+/* Of several holders of a shared lock, the one that we knew stays ours while it is there. */
+static const struct claim *known_holder(const struct remembered *r, const struct singleton *s)
+{
+	const struct claim *c, *same = NULL, *first = NULL;
+	uint32_t pos = 0;
+
+	while ((c = singleton_claim(s, CLAIM_HOLDER, &pos)) != NULL) {
+		if (!first)
+			first = c;
+		if (!r->holder)
+			break;
+		if (same_text(remembered_key(r), c->key))
+			return c;
+		if (!same && same_process(remembered_identity(r), remembered_client(r), c))
+			same = c;
+	}
+	return same ? same : first;
+}
+
+static uint64_t queue_bits(const char *key)
+{
+	static const uint64_t seed[2] = { 7, 9 };
+	uint64_t hash = map_siphash(seed, key, strnlen(key, TEXT_MOST));
+
+	return UINT64_C(1) << (hash & 63) | UINT64_C(1) << (hash >> 6 & 63);
+}
+
+static uint64_t queue_of(const struct singleton *s)
+{
+	const struct claim *c;
+	uint64_t queue = 0;
+	uint32_t pos = 0;
+
+	while ((c = singleton_claim(s, CLAIM_WAITER, &pos)) != NULL)
+		queue |= queue_bits(c->key);
+	return queue;
+}
+
+static bool was_waiting(const struct remembered *r, const struct claim *c)
+{
+	uint64_t bits = queue_bits(c->key);
+
+	return (r->queue & bits) == bits;
+}
+
+/* ---- observing ---- */
+
+static void note_before(const struct remembered *r, struct observed *o)
+{
+	const char *identity = remembered_identity(r);
+
+	if (!identity)
+		return;
+	strncpy(o->before, identity, sizeof(o->before) - 1);
+	/* Not in the middle of a character. */
+	if (strlen(identity) >= sizeof(o->before)) {
+		size_t len = sizeof(o->before) - 1;
+
+		while (len && ((unsigned char)identity[len] & 0xc0) == 0x80)
+			len--;
+		o->before[len] = '\0';
+	}
+}
+
+static void note_change(struct remembered *r, int64_t now_ms, int64_t now_us)
+{
+	r->last_change_us = now_us;
+	r->last_change_ms = now_ms;
+}
+
+/* The fencing token of another holder: it must be higher than all before. */
+static void observe_token(
+	struct remembered *r, const struct singleton *s, int64_t now_us, struct observed *o)
+{
+	if (!s->has_token)
+		return;
+	o->token_before = r->has_highest ? r->highest_token : 0;
+	o->token_after = s->token;
+	if (r->has_highest && s->token <= r->highest_token) {
+		struct remembered_past *p = remembered_make_past(r);
+
+		p->token_before = r->highest_token;
+		p->token_after = s->token;
+		p->regress_us = now_us;
+		o->regressed = true;
+	}
+	if (!r->has_highest || s->token > r->highest_token)
+		r->highest_token = s->token;
+	r->has_highest = true;
+}
+
+static void observe_session(struct remembered *r, int64_t now_us)
+{
+	struct remembered_past *p = remembered_make_past(r);
+
+	if (!p->sessions++)
+		p->first_session_us = now_us;
+	p->session_since_us = now_us;
+}
+
+static void observe_other_process(
+	struct remembered *r, const struct claim *c, int64_t now_ms, int64_t now_us)
+{
+	struct remembered_past *p = remembered_make_past(r);
+	const char *mode = claim_text(c, DETAIL_MODE, "");
+
+	p->changes_us[p->n_changes++ % MEMORY_CHANGES] = now_us;
+	p->previous_since_us = r->holder_since_us;
+	p->previous_until_us = r->held ? now_us : r->last_change_us;
+	p->previous_left_ms = TIME_UNKNOWN;
+	if (r->held && r->lease_deadline_ms != TIME_UNKNOWN)
+		p->previous_left_ms = r->lease_deadline_ms - now_ms;
+	p->sessions = 0;
+	/* Those that share a lock exclude nobody. */
+	p->overlap_us = strcmp(mode, "share") == 0 ? TIME_UNKNOWN : now_us;
+	remembered_set_previous(p, remembered_key(r), remembered_identity(r), remembered_client(r));
+}
+
+/* Another key than before, or the first that holds it. */
+static void observe_new_holder(struct remembered *r, const struct singleton *s,
+	const struct claim *c, int64_t now_ms, int64_t now_us, struct observed *o)
+{
+	bool same = r->holder && !was_waiting(r, c) &&
+		    same_process(remembered_identity(r), remembered_client(r), c);
+
+	note_before(r, o);
+	if (same)
+		observe_session(r, now_us);
+	else if (r->holder)
+		observe_other_process(r, c, now_ms, now_us);
+	o->new_session = same && r->held;
+	o->changed_hands = r->holder && !same && r->held;
+	observe_token(r, s, now_us, o);
+	remembered_set_holder(r, c->key, c->identity, claim_client(c));
+	r->holder_since_us = now_us;
+	note_change(r, now_ms, now_us);
+}
+
+static void observe_known_holder(struct remembered *r, const struct singleton *s,
+	const struct claim *c, int64_t now_ms, int64_t now_us)
+{
+	if (!r->held) {
+		r->holder_since_us = now_us;
+		note_change(r, now_ms, now_us);
+	}
+	/* The same session under another name: renamed by itself, or lent to another client by a
+	 * pooler. */
+	if (!same_process(remembered_identity(r), remembered_client(r), c)) {
+		remembered_make_past(r)->renamed_us = now_us;
+		remembered_set_holder(r, c->key, c->identity, claim_client(c));
+	}
+	if (s->has_token && (!r->has_highest || s->token > r->highest_token)) {
+		r->highest_token = s->token;
+		r->has_highest = true;
+	}
+}
+
+/* Whether the holder before was seen to know that it lost: it queues again, or shares the lock. */
+static void observe_overlap(struct remembered *r, const struct singleton *s)
+{
+	struct remembered_past *p = r->past;
+	uint32_t i;
+
+	if (!p || p->overlap_us == TIME_UNKNOWN)
+		return;
+	for (i = 0; i < s->n_claims; i++) {
+		const struct claim *c = &s->claims[i];
+
+		if (same_text(p->previous_key, c->key) ||
+			(c->kind == CLAIM_WAITER &&
+				same_process(p->previous_identity, p->previous_client, c)))
+			p->overlap_us = TIME_UNKNOWN;
+	}
+}
+
+static void observe_lease(
+	struct remembered *r, const struct singleton *s, int64_t now_us, struct observed *o)
+{
+	int64_t before = r->lease_deadline_ms, after = s->lease_deadline_ms;
+
+	if (after != TIME_UNKNOWN && before != TIME_UNKNOWN && after - before > RENEWAL_MS) {
+		o->renewed = true;
+		r->last_change_us = now_us;
+		r->last_change_ms = s->lease_read_ms;
+	}
+	if (after != TIME_UNKNOWN)
+		r->lease_deadline_ms = after;
+}
+
+static void observe_freed(struct remembered *r, int64_t now_ms, int64_t now_us, struct observed *o)
+{
+	if (!r->held)
+		return;
+	o->freed = true;
+	note_before(r, o);
+	r->held = false;
+	note_change(r, now_ms, now_us);
+}
+
+struct remembered *memory_observe(struct memory *m, const struct singleton *s, int64_t now_ms,
+	int64_t now_us, struct observed *ret)
+{
+	struct observed o = { 0 };
+	struct remembered *r = memory_find(m, s->id);
+	const struct claim *c;
+
+	if (!r) {
+		o.appeared = true;
+		r = memory_add(m, s->id, strlen(s->id), now_us);
+		note_change(r, now_ms, now_us);
+	}
+	c = known_holder(r, s);
+	if (!c) {
+		observe_freed(r, now_ms, now_us, &o);
+	} else {
+		o.taken = !r->held && !o.appeared;
+		if (r->holder && same_text(remembered_key(r), c->key)) {
+			observe_known_holder(r, s, c, now_ms, now_us);
+			observe_lease(r, s, now_us, &o);
+		} else {
+			observe_new_holder(r, s, c, now_ms, now_us, &o);
+			r->lease_deadline_ms = s->lease_deadline_ms;
+		}
+		r->held = true;
+		observe_overlap(r, s);
+	}
+	r->mechanism = (uint8_t)s->mechanism;
+	r->queue = queue_of(s);
+	r->last_seen_us = now_us;
+	r->present = true;
+	m->dirty = true;
+	if (ret)
+		*ret = o;
+	return r;
+}
+
+void memory_observe_gone(
+	struct memory *m, const char *id, int64_t now_ms, int64_t now_us, struct observed *ret)
+{
+	struct remembered *r = memory_find(m, id);
+	struct observed o = { 0 };
+
+	if (r) {
+		observe_freed(r, now_ms, now_us, &o);
+		r->present = false;
+		r->queue = 0;
+		m->dirty = true;
+	}
+	if (ret)
+		*ret = o;
+}
+
+void memory_note_state(struct memory *m, struct remembered *r, enum state state, int64_t now_us)
+{
+	if (r->state == (uint8_t)state)
+		return;
+	r->state = (uint8_t)state;
+	r->state_since_us = now_us;
+	m->dirty = true;
+}
+
+uint32_t remembered_holders(const struct remembered *r, int64_t window_ms, int64_t now_us)
+{
+	const struct remembered_past *p = r->past;
+	uint32_t n, i, kept, within = 0;
+
+	if (!p)
+		return r->holder ? 1 : 0;
+	n = p->n_changes;
+	kept = n < MEMORY_CHANGES ? n : MEMORY_CHANGES;
+	for (i = 0; i < kept; i++)
+		if (now_us - p->changes_us[(n - 1 - i) % MEMORY_CHANGES] < window_ms * 1000)
+			within++;
+	return within + 1;
+}
