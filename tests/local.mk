@@ -1,7 +1,7 @@
 # Tests. A program of tests/unit/<layer>/ links only the archives up to its layer; it is registered in that folder's local.mk by
 # its name in unit_tests, its _SOURCES and its _LDADD (see base). Python tests in tests/live, tests/tty, tests/contract
 # and tests/house are found by their names, test_*.py.
-EXTRA_DIST += tests/run tests/suite.py tests/taprun.py tests/servers tests/live tests/tty tests/contract tests/house tests/fuzz
+EXTRA_DIST += tests/run tests/runner.py tests/check.py tests/suite.py tests/taprun.py tests/servers tests/live tests/tty tests/contract tests/house tests/fuzz
 
 BASE_TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
 MODEL_TEST_LIBS = $(MODEL_LIBS) $(CMOCKA_LIBS)
@@ -33,3 +33,21 @@ include $(top_srcdir)/tests/fuzz/local.mk
 noinst_PROGRAMS += $(fuzzers)
 endif
 FUZZ_FLAGS = -fsanitize=fuzzer
+
+.PHONY: check-programs fuzzers
+check-programs: all
+	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
+fuzzers: $(BUILT_SOURCES)
+	@$(MAKE) $(AM_MAKEFLAGS) $(fuzzers)
+
+# The tests in Python, on real servers where those are installed; BATON_TESTS=unit leaves them out.
+check-local:
+	@if test -z "$(PYTHON3)"; then \
+		echo "python3 is missing: the tests on real servers are left out"; \
+	elif test "x$$BATON_TESTS" = xunit; then \
+		echo "BATON_TESTS=unit: the tests on real servers are left out"; \
+	else \
+		PYTHONDONTWRITEBYTECODE=1 "$(PYTHON3)" "$(srcdir)/tests/runner.py" --build . --kind contract,live,tty; \
+	fi
+clean-local:
+	rm -rf tests/bin
