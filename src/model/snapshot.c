@@ -153,6 +153,7 @@ struct picture_slot *picture_find(struct picture *pic, const char *id)
 bool picture_put(struct picture *pic, struct singleton *s)
 {
 	struct picture_slot *slot = picture_find(pic, s->id);
+	struct singleton *older;
 	bool changed;
 
 	if (!slot) {
@@ -166,9 +167,11 @@ bool picture_put(struct picture *pic, struct singleton *s)
 	}
 	changed = slot->s->hash != s->hash;
 	slot->generation = pic->generation;
-	singleton_unref(slot->s);
+	older = slot->s;
 	slot->s = s;
-	picture_index(pic, (size_t)(slot - pic->slots)); /* the key lives in the newer block */
+	/* The index borrows its key from the facts: move it before the older ones go. */
+	picture_index(pic, (size_t)(slot - pic->slots));
+	singleton_unref(older);
 	if (changed)
 		slot->next_ms = INT64_MIN;
 	return changed;

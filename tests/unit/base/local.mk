@@ -1,3 +1,19 @@
 unit_tests += tests/bin/test-base-str
 tests_bin_test_base_str_SOURCES = tests/unit/base/test-str.c tests/unit/unit.h
 tests_bin_test_base_str_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-map
+tests_bin_test_base_map_SOURCES = tests/unit/base/test-map.c tests/unit/unit.h
+tests_bin_test_base_map_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-text
+tests_bin_test_base_text_SOURCES = tests/unit/base/test-text.c tests/unit/unit.h
+tests_bin_test_base_text_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-clock
+tests_bin_test_base_clock_SOURCES = tests/unit/base/test-clock.c tests/unit/unit.h
+tests_bin_test_base_clock_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-fs
+tests_bin_test_base_fs_SOURCES = tests/unit/base/test-fs.c tests/unit/unit.h
+tests_bin_test_base_fs_LDADD = $(BASE_TEST_LIBS)

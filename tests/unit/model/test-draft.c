@@ -1,0 +1,188 @@
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/draft.h"
+#include "tests/unit/unit.h"
+
+static int make_draft(void **state)
+{
+	text_init_locale();
+	*state = draft_new();
+	return 0;
+}
+
+static int free_draft(void **state)
+{
+	draft_free(*state);
+	return 0;
+}
+
+static struct singleton *small(struct draft *d, int64_t token, int64_t deadline, int64_t ttl_read)
+{
+	draft_begin(d, MECH_ETCD_ELECTION, "ctl", "elections/a", 11);
+	draft_token(d, TOKEN_CREATE_REVISION, token);
+	draft_lease(d, 15000, deadline, ttl_read);
+	draft_claim(d, CLAIM_HOLDER, "node-a", 6, "rev:7");
+	draft_int(d, DETAIL_TTL_READ, ttl_read);
+	return draft_finish(d);
+}
+
+static void keeps_every_fact(void **state)
+{
+	struct draft *d = *state;
+	struct singleton *s;
+	const struct claim *waiter;
+	uint32_t pos = 0;
+
+	draft_begin(d, MECH_PG_ADVISORY, "orders", "app:-42", 7);
+	draft_name(d, "billing-close");
+	draft_int(d, DETAIL_LOCK_CAPACITY, 3);
+	draft_claim(d, CLAIM_HOLDER, "worker-1", 8, "4711@1");
+	draft_int(d, DETAIL_PID, 4711);
+	draft_hidden(d, DETAIL_STATE);
+	draft_claim(d, CLAIM_WAITER, "worker-2", 8, "4712@1");
+	draft_position(d, 1);
+	draft_text(d, DETAIL_USER, "joe\n");
+	s = draft_finish(d);
+	assert_string_equal(s->id, "orders/app:-42");
+	assert_string_equal(s->path, "app:-42");
+	assert_string_equal(s->name, "billing-close");
+	assert_int_equal(singleton_int(s, DETAIL_LOCK_CAPACITY, -1), 3);
+	assert_false(s->has_token);
+	assert_int_equal(singleton_count(s, CLAIM_HOLDER), 1);
+	assert_int_equal(claim_int(singleton_holder(s), DETAIL_PID, -1), 4711);
+	assert_true(claim_detail(singleton_holder(s), DETAIL_STATE)->hidden);
+	assert_string_equal(claim_text(singleton_holder(s), DETAIL_STATE, "unknown"), "unknown");
+	assert_null(claim_detail(singleton_holder(s), DETAIL_USER));
+	waiter = singleton_claim(s, CLAIM_WAITER, &pos);
+	assert_string_equal(waiter->identity, "worker-2");
+	assert_int_equal(waiter->position, 1);
+	assert_string_equal(claim_text(waiter, DETAIL_USER, ""), "joe\\x0a");
+	assert_null(singleton_claim(s, CLAIM_WAITER, &pos));
+	singleton_unref(s);
+}
+
+static void one_draft_makes_many(void **state)
+{
+	struct draft *d = *state;
+	struct singleton *one = small(d, 7, 1000, 0), *two;
+
+	draft_begin(d, MECH_ETCD_LOCK, "ctl", "locks/b", 7);
+	two = draft_finish(d);
+	assert_string_equal(one->id, "ctl/elections/a");
+	assert_string_equal(two->id, "ctl/locks/b");
+	assert_int_equal(two->n_claims, 0);
+	assert_int_equal(two->n_details, 0);
+	assert_false(two->has_token);
+	assert_null(two->name);
+	assert_true(two->lease_granted_ms == TIME_UNKNOWN);
+	singleton_unref(one);
+	singleton_unref(two);
+}
+
+static uint64_t hash_of(struct singleton *s)
+{
+	uint64_t hash = s->hash;
+
+	singleton_unref(s);
+	return hash;
+}
+
+static void only_facts_count_in_the_hash(void **state)
+{
+	struct draft *d = *state;
+	uint64_t hash = hash_of(small(d, 7, 10000, 100));
+
+	assert_true(hash == hash_of(small(d, 7, 10000, 100)));
+	assert_true(hash == hash_of(small(d, 7, 10000, 999)));
+	assert_true(hash != hash_of(small(d, 8, 10000, 100)));
+	assert_true(hash != hash_of(small(d, 7, 20000, 100)));
+}
+
+static void a_hidden_detail_is_not_zero(void **state)
+{
+	struct draft *d = *state;
+	uint64_t hidden, zero;
+
+	draft_begin(d, MECH_PG_ADVISORY, "s", "p", 1);
+	draft_claim(d, CLAIM_HOLDER, "a", 1, "k");
+	draft_hidden(d, DETAIL_PID);
+	hidden = hash_of(draft_finish(d));
+	draft_begin(d, MECH_PG_ADVISORY, "s", "p", 1);
+	draft_claim(d, CLAIM_HOLDER, "a", 1, "k");
+	draft_int(d, DETAIL_PID, 0);
+	zero = hash_of(draft_finish(d));
+	assert_true(hidden != zero);
+}
+
+static void remote_bytes_are_sanitised_once(void **state)
+{
+	static const char path[] = "elections/\x1b[2J\0\xff\\";
+	static const char evil[] = "\xe2\x80\xaenode";
+	struct draft *d = *state;
+	struct singleton *s;
+
+	draft_begin(d, MECH_ETCD_ELECTION, "ctl", path, sizeof(path) - 1);
+	draft_claim(d, CLAIM_HOLDER, evil, sizeof(evil) - 1, "rev:1");
+	s = draft_finish(d);
+	assert_string_equal(s->id, "ctl/elections/\\x1b[2J\\x00\\xff\\\\");
+	assert_string_equal(singleton_holder(s)->identity, "\\xe2\\x80\\xaenode");
+	singleton_unref(s);
+}
+
+/* Half a million claims of 4 KB would be 2 GB: the texts stop growing, and what is there stays a
+ * valid singleton. */
+static void growth_has_a_cap(void **state)
+{
+	struct draft *d = *state;
+	struct singleton *s;
+	char big[5000];
+	uint32_t i;
+
+	memset(big, 'x', sizeof(big));
+	draft_begin(d, MECH_PG_ADVISORY, "s", "p", 1);
+	for (i = 0; i < 20000; i++)
+		draft_claim(d, CLAIM_WAITER, big, sizeof(big), "k");
+	s = draft_finish(d);
+	assert_string_equal(s->id, "s/p");
+	for (i = 0; i < s->n_claims; i++)
+		assert_true(strlen(s->claims[i].identity) <= 4096 + 3);
+	singleton_unref(s);
+}
+
+static void the_longest_path_is_kept_whole(void **state)
+{
+	struct draft *d = *state;
+	size_t len = 1 << 20;
+	char *path = malloc(len);
+	struct singleton *s;
+
+	memset(path, 0xff, len);
+	draft_begin(d, MECH_ETCD_KEY, "s", path, len);
+	s = draft_finish(d);
+	assert_int_equal(strlen(s->path), 4 * len);
+	singleton_unref(s);
+	free(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(keeps_every_fact, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(one_draft_makes_many, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(
+			only_facts_count_in_the_hash, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(
+			a_hidden_detail_is_not_zero, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(
+			remote_bytes_are_sanitised_once, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(growth_has_a_cap, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(
+			the_longest_path_is_kept_whole, make_draft, free_draft),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
