@@ -126,7 +126,7 @@ static void board_cross(struct board *board, size_t which, const struct threshol
 	if (!verdict->n_findings)
 		return;
 	board->cross[which] = board_judged_row(draft, board->snapshots[which]->source, "", verdict);
-	board->n_attention++;
+	board->n_attention += board->cross[which]->v.needs_attention;
 }
 
 struct board *board_compose(struct snapshot *const *snapshots, size_t n, const struct role *roles,

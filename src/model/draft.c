@@ -245,6 +245,9 @@ static uint64_t draft_hash(const struct draft *d)
 	hash = draft_mix(hash, (uint64_t)d->head.token);
 	hash = draft_mix(hash, (uint64_t)d->head.lease_granted_ms);
 	hash = draft_mix(hash, (uint64_t)(d->head.lease_deadline_ms / 1000));
+	/* A later reading of an unchanged deadline is a new fact when it shows the lease in another
+	 * phase. */
+	hash = draft_mix(hash, (uint64_t)singleton_lease_phase(&d->head));
 	for (i = 0; i < d->n_claims; i++) {
 		hash = draft_mix(hash, (uint64_t)d->claims[i].kind << 32 | d->claims[i].n);
 		hash = draft_mix(hash, d->claims[i].position);

@@ -3,75 +3,193 @@
 #include "model/judge-rules.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What only the memory of earlier pictures tells, of any mechanism. */
 
-static void judge_token(struct judging *j)
+/* A duration many times over, that stays within what can be reckoned with. */
+static int64_t times(int64_t ms, int64_t n)
+{
+	return ms > INT64_MAX / n / 1000 ? INT64_MAX / 1000 : ms * n;
+}
+
+/* Whether the present holder's token is the one that fell or repeated. */
+static bool token_is_low(const struct judging *j, const struct remembered_past *p)
 {
 	const struct remembered *r = j->memory;
-	const struct remembered_past *p = r ? r->past : NULL;
+
+	if (!j->holder || !j->s->has_token || !r->has_highest)
+		return false;
+	return j->s->token < r->highest_token ||
+	       (j->s->token == r->highest_token && p->token_after == r->highest_token);
+}
+
+static void judge_token(struct judging *j)
+{
+	const struct remembered_past *p = j->memory ? j->memory->past : NULL;
 	int64_t fresh = j->thresholds->duplicate_fresh_ms, age;
-	bool now;
-	enum severity severity;
-	char buf[CLOCK_TEXT_MAX];
+	enum severity severity = SEVERITY_CRIT;
+	char ago[CLOCK_TEXT_MAX];
 
 	if (!p || p->regress_us == TIME_UNKNOWN)
 		return;
-	now = j->holder && j->s->has_token && r->has_highest &&
-	      (j->s->token < r->highest_token ||
-		      (j->s->token == p->token_after && j->s->token == r->highest_token));
 	age = judging_own_age(j, p->regress_us);
-	severity = now || !judging_reached(j, age, fresh, false) ? SEVERITY_CRIT : SEVERITY_WARN;
-	if (!now && judging_reached(j, age, 24 * fresh, false))
-		return;
-	judging_say(j, buf, age, false);
-	verdict_add(j->out, FINDING_TOKEN_REGRESS, severity, p->regress_us,
-		p->token_after == p->token_before
-			? "The fencing token %" PRId64 " was given again, to another holder "
-			  "(%" PRId64 ", seen %s ago): what checks tokens can't tell the two apart."
-			: "The fencing token fell from %" PRId64 " to %" PRId64
-			  ", seen %s ago: what checks tokens refuses the new holder, or lets the "
-			  "old "
-			  "one in.",
-		p->token_before, p->token_after, buf);
+	if (!token_is_low(j, p)) {
+		if (judging_reached(j, age, times(fresh, 24), false))
+			return;
+		if (judging_reached(j, age, fresh, false))
+			severity = SEVERITY_WARN;
+	}
+	judging_say(j, ago, age, false);
+	if (p->token_after == p->token_before)
+		verdict_add(j->out, FINDING_TOKEN_REGRESS, severity, p->regress_us,
+			"The fencing token %" PRId64 " was given again, to another holder, %s ago: "
+			"what checks tokens can't tell the two apart.",
+			p->token_before, ago);
+	else
+		verdict_add(j->out, FINDING_TOKEN_REGRESS, severity, p->regress_us,
+			"The fencing token fell from %" PRId64 " to %" PRId64
+			" with a change of holder %s ago: what checks tokens refuses the new "
+			"holder, "
+			"or lets the old one in.",
+			p->token_before, p->token_after, ago);
 	verdict_advise(j->out,
-		"Find out whether the server was restored from a backup or exchanged. Let no "
-		"fenced "
-		"work go on before the tokens are above %" PRId64 " again.",
+		"Find out whether the server was restored from a backup. Let no fenced work go on "
+		"before tokens are above %" PRId64 " again.",
 		p->token_before);
 }
 
 static void judge_flapping(struct judging *j)
 {
 	int64_t want = j->thresholds->flapping_holders, window = j->thresholds->flapping_window_ms;
-	const struct remembered *r = j->memory;
-	const struct remembered_past *p = r ? r->past : NULL;
+	const struct remembered_past *p = j->memory ? j->memory->past : NULL;
+	char within[CLOCK_TEXT_MAX];
+	int64_t first_us;
 	uint32_t n;
-	char buf[CLOCK_TEXT_MAX];
 
 	if (!p || want < 2)
 		return;
 	if (want > MEMORY_CHANGES + 1)
 		want = MEMORY_CHANGES + 1;
-	n = remembered_holders(r, window, j->in->now_us);
+	n = remembered_holders(j->memory, window, j->in->now_us);
 	if (n < want)
 		return;
-	/* It changes when the oldest change within the window leaves it. */
-	judging_reached(j,
-		judging_own_age(j, p->changes_us[(p->n_changes - (n - 1)) % MEMORY_CHANGES]),
-		window, false);
-	clock_format_age(buf, window);
-	verdict_add(j->out, FINDING_FLAPPING, SEVERITY_WARN,
-		p->changes_us[(p->n_changes - 1) % MEMORY_CHANGES],
-		"%" PRIu32 " holders were seen within %s.", n, buf);
+	/* The number changes when the oldest change within the window leaves it. */
+	first_us = p->changes_us[(p->n_changes - (n - 1)) % MEMORY_CHANGES];
+	judging_reached(j, judging_own_age(j, first_us), window, false);
+	clock_format_age(within, window);
+	verdict_add(j->out, FINDING_FLAPPING, SEVERITY_WARN, first_us,
+		"%" PRIu32 "%s holders were seen within %s.", n,
+		n > MEMORY_CHANGES ? " or more" : "", within);
 	verdict_advise(j->out, "Look why they lose it: a lease shorter than their pauses, "
 			       "restarts, or work that is "
 			       "handed round on purpose.");
 }
 
+/* ---- hand-overs ---- */
+
+/* What is passed around all the time, as a mutex is, is no hand-over of a leader. */
+static bool was_a_leader(const struct judging *j, const struct remembered_past *p)
+{
+	int64_t held_us;
+
+	if (j->s->mechanism == MECH_ETCD_ELECTION || j->s->mechanism == MECH_ETCD_KEY)
+		return true;
+	return p->previous_since_us != TIME_UNKNOWN && p->previous_until_us != TIME_UNKNOWN &&
+	       !__builtin_sub_overflow(p->previous_until_us, p->previous_since_us, &held_us) &&
+	       held_us / 1000 >= j->thresholds->overlap_held_ms;
+}
+
+/* Two at once do no harm where the work is fenced, repeats safely, or matters little. */
+static bool overlap_is_harmless(const struct role *role)
+{
+	return role && (role->fenced == TRI_YES || role->idempotent == TRI_YES ||
+			       role->harm == HARM_HARMLESS);
+}
+
+static void judge_overlap(struct judging *j)
+{
+	const struct remembered_past *p = j->memory ? j->memory->past : NULL;
+	char now[WHO_MAX], before[WHO_MAX], ago[CLOCK_TEXT_MAX], left[CLOCK_TEXT_MAX],
+		why[160] = "";
+	const char *client;
+	int64_t age;
+
+	if (!p || p->overlap_us == TIME_UNKNOWN || !p->previous_identity || !was_a_leader(j, p))
+		return;
+	age = judging_own_age(j, p->previous_until_us);
+	if (age == TIME_UNKNOWN || judging_reached(j, age, j->thresholds->overlap_ms, false))
+		return;
+	if (p->previous_left_ms != TIME_UNKNOWN && p->previous_left_ms > 1000) {
+		clock_format_age(left, p->previous_left_ms);
+		snprintf(why, sizeof(why),
+			" Its lease still had %s: the key was deleted, or the lease revoked.",
+			left);
+	}
+	verdict_add(j->out, FINDING_POSSIBLE_OVERLAP,
+		overlap_is_harmless(j->in->role) ? SEVERITY_INFO : SEVERITY_WARN, p->overlap_us,
+		"%s took it from %s %s ago, and %s was not seen to stop: it may still work.%s",
+		judging_who(now, j->holder), judging_name(before, p->previous_identity),
+		judging_say(j, ago, age, false), before, why);
+	client = p->previous_client;
+	verdict_advise(j->out,
+		"Check the process of %s%s%.100s: losing the record tells it nothing.", before,
+		client[0] && strcmp(client, "local") != 0 ? " at " : "",
+		client[0] && strcmp(client, "local") != 0 ? client : "");
+}
+
+static void judge_session(struct judging *j)
+{
+	const struct remembered_past *p = j->memory ? j->memory->past : NULL;
+	const char *what = j->s->mechanism == MECH_PG_ADVISORY ? "session" : "lease";
+	char who[WHO_MAX], ago[CLOCK_TEXT_MAX], every[CLOCK_TEXT_MAX];
+	int64_t age, period = 0, span_us;
+
+	if (!p || !p->sessions || p->session_since_us == TIME_UNKNOWN)
+		return;
+	if (p->sessions > 1 && p->first_session_us != TIME_UNKNOWN &&
+		!__builtin_sub_overflow(p->session_since_us, p->first_session_us, &span_us) &&
+		span_us > 0)
+		period = span_us / 1000 / (p->sessions - 1);
+	age = judging_own_age(j, p->session_since_us);
+	if (judging_reached(j, age, times(period, 2) + j->thresholds->flapping_window_ms, false))
+		return;
+	judging_say(j, ago, age, false);
+	judging_who(who, j->holder);
+	if (!period) {
+		verdict_add(j->out, FINDING_SAME_HOLDER_NEW_SESSION, SEVERITY_INFO,
+			p->session_since_us,
+			"%s holds it on a new %s since %s: the same holder by its name, and no "
+			"hand-over to another.",
+			who, what, ago);
+		return;
+	}
+	clock_format_age(every, period);
+	verdict_add(j->out, FINDING_SAME_HOLDER_NEW_SESSION, SEVERITY_INFO, p->session_since_us,
+		"%s holds it on a new %s since %s: the same holder by its name. It has changed its "
+		"%s "
+		"%" PRIu32 " times, about one per %s.",
+		who, what, ago, what, p->sessions, every);
+	verdict_advise(
+		j->out, j->s->mechanism == MECH_PG_ADVISORY
+				? "Keep the connection that locks out of the pool's recycling."
+				: "Compare the lease's length with the holder's renewal period.");
+}
+
+/* ---- what the config says of the work ---- */
+
+static void judge_fit(struct judging *j)
+{
+	if (j->in->role)
+		role_fit_findings(j->in->role, j->s->mechanism, j->out);
+}
+
 const struct judge_rule judge_rules_past[] = {
 	{ RULE_ALL, true, judge_token },
 	{ RULE_ALL, true, judge_flapping },
+	{ RULE_ALL, false, judge_overlap },
+	{ RULE_ALL, false, judge_session },
+	{ RULE_ALL, true, judge_fit },
 	{ 0 },
 };

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "model/judge.h"
+#include "model/snapshot.h"
 
 /*
  * Private to the judge: what one judgement is made with, and the tables of rules. A rule looks at
@@ -77,9 +78,5 @@ const char *judging_wait_word(uint32_t n);
 
 /* Sets needs_attention from the state and the findings. */
 void judge_attention(struct verdict_draft *d);
-
-/* What a name has in common with its siblings': without host prefixes, pod suffixes and trailing
- * numbers (role.c). */
-bool identity_alike(const char *a, const char *b);
 
 #endif

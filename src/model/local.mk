@@ -7,6 +7,7 @@ src_libmodel_a_SOURCES = \
 	src/model/thresholds.def \
 	src/model/board.c src/model/board.h \
 	src/model/draft.c src/model/draft.h \
+	src/model/identity.c src/model/identity.h \
 	src/model/journal.c src/model/journal.h \
 	src/model/judge.c src/model/judge.h src/model/judge-rules.h \
 	src/model/judge-etcd.c \

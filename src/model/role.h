@@ -54,6 +54,9 @@ void role_judge(const struct role_view *view, const struct thresholds *threshold
  * too little to tell.
  */
 const char *role_fit(const struct role *role, enum mechanism mechanism);
+/* Adds the finding that goes with it: unfenced-harmful, overkill, or none. */
+void role_fit_findings(
+	const struct role *role, enum mechanism mechanism, struct verdict_draft *out);
 
 /* "harmless", "annoying", "harmful"; NULL for unknown. The other way: -1 for no such word. */
 const char *harm_word(enum harm harm);

@@ -22,6 +22,25 @@ void singleton_unref(const struct singleton *s)
 		free(own);
 }
 
+/*
+ * etcd tells a TTL in whole seconds, rounded towards zero: a deadline reckoned from it is up to a
+ * second early. So 0 s left is no proof of an end, and a third is missed only when that second
+ * doesn't make up for it.
+ */
+enum lease_phase singleton_lease_phase(const struct singleton *s)
+{
+	int64_t left_ms;
+
+	if (s->lease_deadline_ms == TIME_UNKNOWN || s->lease_read_ms == TIME_UNKNOWN ||
+		__builtin_sub_overflow(s->lease_deadline_ms, s->lease_read_ms, &left_ms))
+		return LEASE_NONE;
+	if (left_ms < 0)
+		return LEASE_PAST;
+	if (s->lease_granted_ms != TIME_UNKNOWN && left_ms + 999 < s->lease_granted_ms / 3)
+		return LEASE_LOW;
+	return LEASE_RUNNING;
+}
+
 const struct claim *singleton_claim(const struct singleton *s, enum claim_kind kind, uint32_t *pos)
 {
 	while (*pos < s->n_claims) {

@@ -62,6 +62,20 @@ struct singleton {
 	const struct detail *details; /* of the singleton itself */
 };
 
+/*
+ * What the last reading of the leader's lease showed, as of that reading: an old reading proves
+ * nothing of now, since the holder may have renewed since. RUNNING: at least a third is left, or it
+ * can't be told; LOW: less than a third, so that at least one renewal was missed (clients renew
+ * every third); PAST: its end had passed, and it stood still.
+ */
+enum lease_phase {
+	LEASE_NONE, /* no lease, or never read */
+	LEASE_RUNNING,
+	LEASE_LOW,
+	LEASE_PAST,
+};
+enum lease_phase singleton_lease_phase(const struct singleton *s);
+
 /* Takes and gives back a reference; both take NULL. The last one frees. Safe from any thread. */
 struct singleton *singleton_ref(const struct singleton *s);
 void singleton_unref(const struct singleton *s);

@@ -1,0 +1,24 @@
+#ifndef MODEL_IDENTITY_H
+#define MODEL_IDENTITY_H
+
+#include <stdbool.h>
+
+/*
+ * Names of processes as they differ between systems: "node-b", "node-b.example.net:8080",
+ * "billing-7d9f8b6c5-x2x4z_0b1c...".
+ */
+
+/*
+ * Whether two names can be those of one process: equal without regard to case, or after a domain, a
+ * port, a trailing UUID (client-go appends "_UUID" to the host's name) and a leading "PID@" that
+ * only one of them has are left away.
+ */
+bool identity_same_process(const char *a, const char *b);
+
+/*
+ * Whether two names can be those of one application: as above, and also without what tells its
+ * instances apart (trailing numbers, the generated parts of Kubernetes pod names).
+ */
+bool identity_same_application(const char *a, const char *b);
+
+#endif
