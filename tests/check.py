@@ -197,10 +197,10 @@ class Address(Job):
 
 
 class Thread(Address):
-    """gcc with the thread sanitizer; unit and contract tests"""
+    """clang with the thread sanitizer; unit and contract tests"""
 
-    name = "gcc thread"
-    folder, args = "thread", ("--with-sanitizer=thread",)
+    name = "clang thread"
+    folder, args = "thread", ("CC=clang", "--with-sanitizer=thread")
 
     def run(self):
         # Where the kernel spreads addresses widely, this sanitizer finds no room for its shadow.

@@ -303,10 +303,10 @@ static struct slice get_text(struct reader *in)
 struct entry {
 	struct slice id, key, identity, client;
 	struct slice previous_key, previous_identity, previous_client;
-	struct remembered r; /* its pointers are not set */
 	struct remembered_past past;
 	uint64_t flags;
 	int mechanism;
+	struct remembered r; /* its pointers are not set; last, for the array at its end */
 };
 
 static int state_of_letter(unsigned char letter)
