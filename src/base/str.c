@@ -4,15 +4,17 @@
 #include "base/mem.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char str_empty[1];
+/* Never written: every change makes room first. */
+static const char str_empty[1];
 
 void str_init(struct str *str, size_t max)
 {
-	*str = (struct str){ .s = str_empty, .max = max };
+	*str = (struct str){ .s = (char *)(uintptr_t)str_empty, .max = max };
 }
 
 void str_release(struct str *str)
