@@ -200,3 +200,14 @@ bool round_wanted(const struct round *r, const char *id)
 	pthread_mutex_unlock(&r->session->mutex);
 	return wanted;
 }
+
+void round_each_wanted(
+	const struct round *r, void (*each)(void *arg, const char *id), void *arg)
+{
+	size_t i;
+
+	pthread_mutex_lock(&r->session->mutex);
+	for (i = 0; i < r->session->n_wanted; i++)
+		each(arg, r->session->wanted[i]);
+	pthread_mutex_unlock(&r->session->mutex);
+}

@@ -1,3 +1,19 @@
 noinst_LIBRARIES += src/libio.a
 src_libio_a_SOURCES = \
+	src/io/grpc.c src/io/grpc.h \
+	src/io/grpc-frame.c src/io/grpc-frame.h \
+	src/io/http.c src/io/http.h \
+	src/io/http-endpoint.c \
+	src/io/http-error.c \
+	src/io/wire.c src/io/wire.h \
 	src/io/yaml.c src/io/yaml.h
+
+# etcd's messages, made by protoc-c; never in the distribution, so that the header fits the protobuf-c that is there.
+nodist_src_libio_a_SOURCES = src/io/etcd.pb-c.c src/io/etcd.pb-c.h
+BUILT_SOURCES += src/io/etcd.pb-c.c src/io/etcd.pb-c.h
+CLEANFILES += src/io/etcd.pb-c.c src/io/etcd.pb-c.h
+EXTRA_DIST += src/io/etcd.proto
+src/io/etcd.pb-c.c: $(top_srcdir)/src/io/etcd.proto
+	$(AM_V_GEN)$(MKDIR_P) src/io && \
+	$(PROTOC_C) --proto_path=$(top_srcdir)/src/io --c_out=src/io $(top_srcdir)/src/io/etcd.proto
+src/io/etcd.pb-c.h: src/io/etcd.pb-c.c

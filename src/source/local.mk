@@ -1,6 +1,15 @@
 noinst_LIBRARIES += src/libsource.a
 src_libsource_a_SOURCES = \
-	src/source/etcd.c \
+	src/source/etcd.c src/source/etcd-source.h \
+	src/source/etcd-alarm.c \
+	src/source/etcd-conn.c \
+	src/source/etcd-discover.c \
+	src/source/etcd-examine.c \
+	src/source/etcd-read.c \
+	src/source/etcd-rpc.c src/source/etcd-rpc.h \
+	src/source/etcd-store.c src/source/etcd-store.h \
+	src/source/etcd-tell.c \
+	src/source/etcd-ttl.c \
 	src/source/option.c \
 	src/source/postgres.c \
 	src/source/report.c src/source/report.h \

@@ -1,0 +1,237 @@
+#include "config.h"
+
+#include "io/http.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/text.h"
+
+#include <string.h>
+
+enum {
+	DETAIL_MAX = 400
+};
+
+/* libcurl's own words, which may quote a certificate's names: remote bytes. */
+static void error_detail(struct str *out, const char *detail, CURLcode rc)
+{
+	const char *s = detail && *detail ? detail : curl_easy_strerror(rc);
+
+	str_init(out, DETAIL_MAX * 4);
+	text_escape_cut(out, s, strlen(s), DETAIL_MAX / 2);
+}
+
+static bool error_has(const char *detail, const char *words)
+{
+	return detail && strstr(detail, words);
+}
+
+static int error_timeout(struct err *err, CURL *easy, const struct http_endpoint *e)
+{
+	double lookup = 0, connect = 0, tls = 0, total = 0;
+	const char *phase =
+		"it took the request and does not answer: it may hang, or be overloaded";
+
+	curl_easy_getinfo(easy, CURLINFO_NAMELOOKUP_TIME, &lookup);
+	curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME, &connect);
+	curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME, &tls);
+	curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME, &total);
+	if (lookup <= 0)
+		phase = "its name was not found in time: check the name server";
+	else if (connect <= 0)
+		phase = "no connection came about: check the host, the port and firewalls between";
+	else if (e->tls && tls <= 0)
+		phase = "it took the connection, and the TLS handshake does not end";
+	return err_set(
+		err, ERR_TIMEOUT, "%s did not answer within %.1f s: %s", e->text, total, phase);
+}
+
+static int error_certificate(struct err *err, const struct http_endpoint *e,
+	const struct http_settings *settings, const char *detail, const char *shown)
+{
+	const char *advice = "check the certificate";
+
+	if (error_has(detail, "subject name") || error_has(detail, "does not match"))
+		advice = settings->server_name
+				 ? "server_name must be a name that stands in the certificate"
+				 : "use the name in the certificate, or set server_name to it";
+	else if (error_has(detail, "expired"))
+		advice = "the server needs a new certificate";
+	else if (error_has(detail, "issuer") || error_has(detail, "self") ||
+		 error_has(detail, "unable to get"))
+		advice = settings->ca ? "ca names a file that has not issued it"
+				      : "set ca to the file of the authority that issued it";
+	return err_set(err, ERR_TLS, "the certificate of %s is not accepted (%s): %s", e->text,
+		shown, advice);
+}
+
+static int error_handshake(struct err *err, const struct http_endpoint *e,
+	const struct http_settings *settings, const char *detail, const char *shown)
+{
+	if (error_has(detail, "wrong version number") || error_has(detail, "packet length") ||
+		error_has(detail, "http request"))
+		return err_set(err, ERR_TLS,
+			"%s does not speak TLS: write the endpoint with http://, or switch TLS on "
+			"there",
+			e->text);
+	if (error_has(detail, "certificate required") || error_has(detail, "bad certificate") ||
+		error_has(detail, "unknown ca") || error_has(detail, "handshake failure"))
+		return err_set(err, ERR_TLS,
+			"%s asks for a client certificate and %s (%s): set cert and key to one "
+			"that it accepts",
+			e->text, settings->cert ? "does not accept ours" : "none is configured",
+			shown);
+	return err_set(err, ERR_TLS, "the TLS handshake with %s failed: %s", e->text, shown);
+}
+
+static int error_refused(struct err *err, CURL *easy, const struct http_endpoint *e)
+{
+	long number = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
+	return err_set(err, ERR_CONNECT,
+		"can't connect to %s: %s. Check that the server runs, and host and port", e->text,
+		number ? strerror((int)number) : "no connection");
+}
+
+static int error_broken(struct err *err, const struct http_endpoint *e,
+	const struct http_settings *settings, const char *detail, const char *shown)
+{
+	if (e->tls && (error_has(detail, "alert") || error_has(detail, "certificate required")))
+		return error_handshake(err, e, settings, detail, shown);
+	return err_set(err, ERR_IO, "the connection to %s broke: %s", e->text, shown);
+}
+
+int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpoint *e,
+	const struct http_settings *settings, const char *detail)
+{
+	struct str shown;
+	int code;
+
+	error_detail(&shown, detail, rc);
+	switch (rc) {
+	case CURLE_COULDNT_RESOLVE_HOST:
+	case CURLE_COULDNT_RESOLVE_PROXY:
+		code = err_set(err, ERR_CONNECT,
+			"the name in %s can't be found (%s): check the name, and the name server",
+			e->text, shown.s);
+		break;
+	case CURLE_COULDNT_CONNECT:
+		code = error_refused(err, easy, e);
+		break;
+	case CURLE_OPERATION_TIMEDOUT:
+		code = error_timeout(err, easy, e);
+		break;
+	case CURLE_PEER_FAILED_VERIFICATION:
+		code = error_certificate(err, e, settings, detail, shown.s);
+		break;
+	case CURLE_SSL_CACERT_BADFILE:
+		code = err_set(err, ERR_CONFIG, "the file of ca can't be read: %s", shown.s);
+		break;
+	case CURLE_SSL_CERTPROBLEM:
+		code = err_set(err, ERR_CONFIG,
+			"the client certificate can't be used: %s. Check cert and key", shown.s);
+		break;
+	case CURLE_SSL_CONNECT_ERROR:
+		code = error_handshake(err, e, settings, detail, shown.s);
+		break;
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+	case CURLE_GOT_NOTHING:
+	case CURLE_PARTIAL_FILE:
+		code = error_broken(err, e, settings, detail, shown.s);
+		break;
+	case CURLE_HTTP2:
+	case CURLE_HTTP2_STREAM:
+	case CURLE_WEIRD_SERVER_REPLY:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		code = err_set(
+			err, ERR_PROTO, "%s broke the rules of HTTP/2: %s", e->text, shown.s);
+		break;
+	case CURLE_OUT_OF_MEMORY:
+		code = err_set(err, ERR_NOMEM, "out of memory");
+		break;
+	default:
+		code = err_set(err, ERR_IO, "the request to %s failed: %s", e->text, shown.s);
+		break;
+	}
+	str_release(&shown);
+	return code;
+}
+
+static size_t diagnose_discard(char *bytes, size_t size, size_t n, void *arg)
+{
+	struct str *body = arg;
+
+	(void)size;
+	str_add_mem(body, bytes, n);
+	body->full = false;
+	return n;
+}
+
+/* One `GET /` in HTTP/1.1; returns the HTTP status, or 0. ret_tls: whether a TLS handshake was
+ * done. */
+static long diagnose_get(const struct http_endpoint *e, const char *scheme, int64_t limit_ms,
+	struct str *body, bool *ret_tls)
+{
+	const char *rest = strstr(e->url, "://");
+	CURL *easy = curl_easy_init();
+	struct str url;
+	double tls = 0;
+	long status = 0;
+
+	if (!easy)
+		return 0;
+	str_init(&url, 4096);
+	str_addf(&url, "%s%s/", scheme, rest ? rest : "");
+	curl_easy_setopt(easy, CURLOPT_URL, url.s);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)limit_ms);
+	/* Nothing is told and nothing believed: only whether TLS is spoken there is asked. */
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, diagnose_discard);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, body);
+	if (curl_easy_perform(easy) == CURLE_OK)
+		curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME, &tls);
+	*ret_tls = tls > 0;
+	curl_easy_cleanup(easy);
+	str_release(&url);
+	return status;
+}
+
+int http_diagnose(struct err *err, const struct http_endpoint *e, int64_t limit_ms)
+{
+	bool tls = false;
+	struct str body;
+	long status;
+	int code;
+
+	if (limit_ms < 100)
+		limit_ms = 100;
+	str_init(&body, 512);
+	if (!e->tls)
+		diagnose_get(e, "https", limit_ms / 2, &body, &tls);
+	if (tls) {
+		str_release(&body);
+		return err_set(
+			err, ERR_TLS, "%s speaks TLS: write the endpoint with https://", e->text);
+	}
+	str_clear(&body);
+	status = diagnose_get(e, e->tls ? "https" : "http", limit_ms / 2, &body, &tls);
+	if (status)
+		code = err_set(err, ERR_PROTO,
+			"%s speaks HTTP/1.1 (status %ld) and no HTTP/2: that is no etcd, or a "
+			"proxy before it. "
+			"Check the endpoint",
+			e->text, status);
+	else
+		code = err_set(err, ERR_PROTO,
+			"%s took the connection and speaks no HTTP/2: that is no etcd. Check the "
+			"endpoint",
+			e->text);
+	str_release(&body);
+	return code;
+}

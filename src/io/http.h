@@ -1,0 +1,94 @@
+#ifndef IO_HTTP_H
+#define IO_HTTP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <curl/curl.h>
+
+struct clock_source;
+struct err;
+
+/*
+ * What everything on libcurl shares: options from a configuration, a loop that drives many
+ * transfers and waits with one poll, and failures told in words. Redirects are never followed;
+ * nothing secret gets into a text.
+ */
+struct http_settings {
+	const char *ca;          /* file of CA certificates; NULL: the system's */
+	const char *cert;        /* file of the client's certificate; NULL: none */
+	const char *key;         /* file of its key; NULL: in cert */
+	const char *server_name; /* the name that the server's certificate must bear; NULL: the
+				    URL's host */
+	const char *proxy;       /* URL; NULL: none, whatever the environment says */
+};
+
+/* Where a server is: a checked URL of scheme, host and port alone. */
+struct http_endpoint {
+	char *text;       /* "https://10.0.0.1:2379": sanitised, for messages */
+	char *url;        /* what libcurl is given: its host is the server name where one is set */
+	char *connect_to; /* the real host and port where url has another; NULL */
+	bool tls;
+};
+
+/*
+ * Parses an endpoint as operators write it: with http:// or https://, or without, which is https
+ * where tls_default says so, and then with default_port when it names none. Credentials, a path or
+ * a query in it are refused (ERR_CONFIG).
+ */
+int http_endpoint_parse(struct http_endpoint *ret, const char *text, bool tls_default,
+	int default_port, const char *server_name, struct err *err);
+void http_endpoint_release(struct http_endpoint *e);
+
+/* One transfer's owner: done is called from http_loop_step when its transfer ended, never from
+ * within a callback of curl's. */
+struct http_owner {
+	void (*done)(struct http_owner *owner, CURLcode rc);
+};
+
+/* Many transfers, one thread. */
+struct http_loop;
+
+/* The clock is borrowed. NULL when libcurl can't start (err). */
+struct http_loop *http_loop_new(const struct clock_source *clock, struct err *err);
+/* All transfers must have been removed. Closes the connections that libcurl kept. NULL is ignored.
+ */
+void http_loop_free(struct http_loop *loop);
+int64_t http_loop_now_ms(const struct http_loop *loop);
+
+/* Adds a transfer whose CURLOPT_PRIVATE is its owner; removes one that must not end by itself. */
+int http_loop_add(struct http_loop *loop, CURL *easy, struct err *err);
+void http_loop_remove(struct http_loop *loop, CURL *easy);
+
+/* What ended a wait. */
+enum http_step {
+	HTTP_STEP_TIME,
+	HTTP_STEP_ACTIVE,
+	HTTP_STEP_WOKEN
+};
+
+/*
+ * Drives all transfers, tells the owners of those that ended, and when none did waits for the
+ * network until until_ms (our monotonic clock) at most. wake_fd (-1: none) ends the wait when it is
+ * readable.
+ */
+enum http_step http_loop_step(struct http_loop *loop, int wake_fd, int64_t until_ms);
+
+/* Sets what every transfer has: the endpoint's TLS and proxy, no redirects, no signals, no
+ * environment. */
+void http_setup(CURL *easy, const struct http_endpoint *e, const struct http_settings *settings);
+
+/*
+ * Fills err with why a transfer failed: what was tried, what answered, what to do. detail is
+ * libcurl's error buffer.
+ */
+int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpoint *e,
+	const struct http_settings *settings, const char *detail);
+
+/*
+ * What listens at an endpoint that did not speak HTTP/2, found out by one plain request each in
+ * HTTP/1.1 and in TLS (`GET /`, no credentials, answers thrown away): fills err with it and returns
+ * its code. Takes at most limit_ms.
+ */
+int http_diagnose(struct err *err, const struct http_endpoint *e, int64_t limit_ms);
+
+#endif

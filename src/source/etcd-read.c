@@ -1,0 +1,298 @@
+#include "config.h"
+
+#include "source/etcd-source.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The first picture, and the watch that keeps it true. All pages are read at one revision, and the
+ * watch begins behind it: so nothing between them is missed or seen twice.
+ */
+
+enum {
+	PAGE_FIRST = 4000,
+	PAGE_LEAST = 500,
+	PAGE_MOST = 200000,
+	PAGE_BYTES = 24 * 1024 * 1024,
+	REASON_SHOWN = 200,
+};
+
+void etcd_scope_add(struct etcd *e, const char *prefix, size_t len, bool exact)
+{
+	struct etcd_scope *s;
+
+	MEM_GROW(e->scopes, e->n_scopes, e->cap_scopes);
+	s = &e->scopes[e->n_scopes++];
+	memset(s, 0, sizeof(*s));
+	s->key = len ? xstrndup(prefix, len) : xstrndup("", 1);
+	s->key_len = len ? len : 1; /* "\0" begins the whole key space */
+	if (exact)
+		return;
+	s->end = xmalloc(len + 1);
+	s->end_len = etcd_prefix_end(prefix, len, s->end);
+}
+
+/* ---- the first picture ---- */
+
+static void read_put(void *arg, const struct etcd_kv *kv)
+{
+	struct etcd *e = arg;
+
+	etcd_store_put(e->store, kv);
+}
+
+static int64_t page_limit(const struct etcd_range *range)
+{
+	int64_t per_key = range->n ? (int64_t)(range->bytes / (uint64_t)range->n) + 1 : 1;
+	int64_t limit = PAGE_BYTES / per_key;
+
+	if (limit < PAGE_LEAST)
+		return PAGE_LEAST;
+	return limit > PAGE_MOST ? PAGE_MOST : limit;
+}
+
+static int read_page(struct etcd *e, struct etcd_range *range, int64_t deadline_ms, struct err *err)
+{
+	int rc = etcd_range_start(range, etcd_channel(e), deadline_ms, err);
+
+	if (!rc)
+		rc = etcd_run(e, &range->done, deadline_ms, err);
+	if (rc) {
+		/* The call may be in flight still. */
+		etcd_disconnect(e, false);
+		return rc;
+	}
+	if (range->result.code != GRPC_OK)
+		return etcd_failed(e, range->result.code, &range->result.err, err);
+	return 0;
+}
+
+/* All pages of one scope, at e->revision; the first of all settles which revision that is. */
+static int read_scope(
+	struct etcd *e, struct etcd_scope *scope, int64_t deadline_ms, struct err *err)
+{
+	struct etcd_range range;
+	struct str from;
+	int rc;
+
+	etcd_range_init(&range, read_put, e);
+	str_init(&from, ETCD_FIELD_MAX);
+	str_add_mem(&from, scope->key, scope->key_len);
+	range.end = scope->end;
+	range.end_len = scope->end_len;
+	range.limit = scope->end ? PAGE_FIRST : 1;
+	do {
+		range.key = from.s;
+		range.key_len = from.len;
+		range.revision = e->revision;
+		rc = read_page(e, &range, deadline_ms, err);
+		if (rc)
+			break;
+		if (!e->revision)
+			e->revision = range.header.revision;
+		range.limit = page_limit(&range);
+		/* The next page begins at the least key behind the last one. */
+		str_clear(&from);
+		str_add_mem(&from, range.last.s, range.last.len);
+		str_add_char(&from, '\0');
+	} while (range.more && range.n > 0);
+	if (rc && range.result.code == GRPC_PERMISSION_DENIED && range.done)
+		scope->denied = true;
+	if (rc && range.result.code == GRPC_OUT_OF_RANGE && range.done)
+		e->compacted = true;
+	str_release(&from);
+	etcd_range_release(&range);
+	return rc;
+}
+
+static int read_scopes(struct etcd *e, int64_t deadline_ms, struct err *err)
+{
+	size_t i, denied = 0;
+
+	for (i = 0; i < e->n_scopes; i++) {
+		struct etcd_scope *scope = &e->scopes[i];
+		int rc;
+
+		scope->denied = false;
+		rc = read_scope(e, scope, deadline_ms, err);
+		if (rc && !scope->denied)
+			return rc;
+		denied += scope->denied;
+	}
+	if (denied && denied == e->n_scopes)
+		return err->code;
+	return 0;
+}
+
+int etcd_read_all(struct etcd *e, int64_t deadline_ms, struct err *err)
+{
+	int rc, tries;
+
+	/* The pinned revision may be compacted while the pages are read: then once more, at a newer
+	 * one. */
+	for (tries = 0; tries < 3; tries++) {
+		etcd_store_clear(e->store);
+		e->pictured = e->told_all = e->compacted = false;
+		e->revision = 0;
+		rc = read_scopes(e, deadline_ms, err);
+		if (!e->compacted)
+			break;
+	}
+	if (rc)
+		return rc;
+	etcd_store_live(e->store);
+	e->pictured = true;
+	return 0;
+}
+
+/* ---- the watch ---- */
+
+static struct etcd_scope *watch_scope(struct etcd *e, int64_t watch_id)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_scopes; i++)
+		if (e->scopes[i].watch_id == watch_id)
+			return &e->scopes[i];
+	return NULL;
+}
+
+/* A refused creation names no watch (id -1). Which one it was does not matter: all are begun anew.
+ */
+static void watch_cancelled(struct etcd *e, const struct etcd_watch_answer *a)
+{
+	struct str reason;
+
+	if (a->compact_revision) {
+		e->compacted = true;
+		return;
+	}
+	str_init(&reason, REASON_SHOWN * 4 + 8);
+	text_escape_cut(&reason, a->reason, a->reason_len, REASON_SHOWN);
+	e->ended_watch = true;
+	err_set(&e->watch_error, ERR_IO, "%s ended the watch: %s",
+		e->members[e->current].endpoint.text, reason.len ? reason.s : "it gave no reason");
+	if (strstr(reason.s, "compacted"))
+		e->compacted = true;
+	/* 3.4 says "permission denied" for a token that expired; newer ones "invalid auth token".
+	 */
+	if (strstr(reason.s, "permission denied") || strstr(reason.s, "invalid auth token") ||
+		strstr(reason.s, "auth store is old"))
+		e->denied_watch = true;
+	str_release(&reason);
+}
+
+static void note_term(struct etcd *e, uint64_t term)
+{
+	if (!term || (int64_t)term <= e->term)
+		return;
+	if (e->term)
+		e->term_changed_ms = http_loop_now_ms(e->loop);
+	e->term = (int64_t)term;
+	e->self_changed = true;
+}
+
+static void watch_answer(void *arg, const struct etcd_watch_answer *a)
+{
+	struct etcd *e = arg;
+
+	e->heard_ms = http_loop_now_ms(e->loop);
+	e->asked_ms = TIME_UNKNOWN;
+	note_term(e, a->header.raft_term);
+	/* A watch that reads the past has an id of its own, and is handled there. */
+	if (a->canceled && (a->watch_id < 0 || watch_scope(e, a->watch_id)))
+		watch_cancelled(e, a);
+	e->midway = a->fragment;
+	/* With one watch, everything up to the revision of an answer with events has come. */
+	if (a->n_events && !a->fragment && e->n_scopes == 1 && a->header.revision > e->revision)
+		e->revision = a->header.revision;
+}
+
+static void watch_event(
+	void *arg, const struct etcd_watch_answer *a, const struct etcd_event *event)
+{
+	struct etcd *e = arg;
+
+	if (!watch_scope(e, a->watch_id))
+		return;
+	if (event->deleted)
+		etcd_store_delete(e->store, event->kv.key, event->kv.key_len);
+	else
+		etcd_store_put(e->store, &event->kv);
+}
+
+static void watch_ended(void *arg, const struct grpc_result *result)
+{
+	struct etcd *e = arg;
+
+	e->ended_watch = true;
+	if (e->watch_error.code)
+		return;
+	if (result->code == GRPC_UNAUTHENTICATED || result->code == GRPC_PERMISSION_DENIED)
+		e->denied_watch = true;
+	if (result->err.code)
+		e->watch_error = result->err;
+	else
+		err_set(&e->watch_error, ERR_IO, "%s ended the watch",
+			e->members[e->current].endpoint.text);
+}
+
+static const struct etcd_watch_handler watch_handler = {
+	.answer = watch_answer,
+	.event = watch_event,
+	.ended = watch_ended,
+};
+
+int etcd_watch_start(struct etcd *e, struct err *err)
+{
+	size_t i;
+
+	etcd_watch_stop(e);
+	e->compacted = e->ended_watch = e->denied_watch = e->midway = false;
+	err_clear(&e->watch_error);
+	e->watch = etcd_watch_open(etcd_channel(e), &watch_handler, e, err);
+	if (!e->watch)
+		return ERR_NOMEM;
+	for (i = 0; i < e->n_scopes; i++) {
+		struct etcd_scope *s = &e->scopes[i];
+
+		if (s->denied)
+			continue;
+		s->watch_id = ++e->next_watch_id;
+		etcd_watch_create(e->watch, s->watch_id, s->key, s->key_len, s->end, s->end_len,
+			e->revision + 1, false);
+	}
+	e->heard_ms = http_loop_now_ms(e->loop);
+	e->asked_ms = TIME_UNKNOWN;
+	return 0;
+}
+
+void etcd_watch_stop(struct etcd *e)
+{
+	size_t i;
+
+	etcd_watch_close(e->watch);
+	e->watch = NULL;
+	for (i = 0; i < e->n_scopes; i++)
+		e->scopes[i].watch_id = 0;
+}
+
+int etcd_watch_check(struct etcd *e, struct err *err)
+{
+	int64_t now_ms = http_loop_now_ms(e->loop);
+
+	if (now_ms - e->heard_ms > ETCD_SILENCE_MS && e->asked_ms != TIME_UNKNOWN)
+		return err_set(err, ERR_TIMEOUT,
+			"%s keeps the watch open and has not answered on it for %lld s: it may "
+			"hang",
+			e->members[e->current].endpoint.text,
+			(long long)(now_ms - e->heard_ms) / 1000);
+	if (now_ms - e->heard_ms >= ETCD_PROGRESS_EVERY_MS && e->asked_ms == TIME_UNKNOWN) {
+		e->asked_ms = now_ms;
+		etcd_watch_progress(e->watch);
+	}
+	return 0;
+}

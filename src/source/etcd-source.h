@@ -1,0 +1,155 @@
+#ifndef SOURCE_ETCD_SOURCE_H
+#define SOURCE_ETCD_SOURCE_H
+
+#include "source/etcd-rpc.h"
+#include "source/etcd-store.h"
+#include "source/source.h"
+
+/*
+ * The state of one etcd source, shared by the files that make it: etcd.c (options, poll, wait),
+ * etcd-conn.c (endpoints, authentication, fail-over), etcd-read.c (first picture, watch),
+ * etcd-ttl.c (leases), etcd-tell.c (singletons), etcd-history.c, etcd-discover.c, etcd-examine.c.
+ */
+
+enum {
+	ETCD_PORT = 2379,
+	ETCD_STATUS_EVERY_MS = 5000,
+	ETCD_PROGRESS_EVERY_MS = 5000,
+	ETCD_SILENCE_MS = 12000, /* a watch that says nothing for so long, though asked, is dead */
+	ETCD_TTL_EVERY_MS = 1000,
+	ETCD_IN_FLIGHT = 64,
+};
+
+/* One endpoint, and what the member behind it last told of itself. */
+struct etcd_member {
+	struct http_endpoint endpoint;
+	struct grpc_channel *ch;
+	struct etcd_unary status;
+	int64_t asked_ms, read_ms; /* TIME_UNKNOWN: never */
+	int64_t round_trip_ms;
+	bool asking, answered, learner;
+	uint64_t member_id, leader_id, raft_term, cluster_id;
+	int64_t revision, applied, db_size;
+	char *version, *errors; /* raw; errors NULL: none */
+	char *error;            /* what it answered instead, or why it didn't; sanitised; NULL */
+};
+
+/* One range that is watched. */
+struct etcd_scope {
+	char *key, *end; /* end NULL: one key */
+	size_t key_len, end_len;
+	int64_t watch_id; /* 0: none */
+	bool denied;
+};
+
+/* The schedule of leases' times (etcd-ttl.c). */
+struct etcd_schedule {
+	size_t pos; /* where the round over all leases stands */
+	int64_t ticked_ms;
+	int64_t n_read, n_denied; /* in this picture */
+	int64_t n_unread;
+	uint32_t turn;
+	int64_t burst; /* reads above the budget that the first minutes may still spend */
+};
+
+struct etcd {
+	const struct source_config *config;
+	struct http_settings tls;
+	struct http_loop *loop;
+	struct round *r; /* while polling or waiting */
+	struct etcd_member *members;
+	size_t n_members, current;
+	bool connected;
+
+	char *user, *password;
+	bool has_token;
+	bool stale_token; /* the last failure was that the token is not taken any more */
+
+	struct etcd_prefix *prefixes;
+	size_t n_prefixes, cap_prefixes;
+	struct etcd_scope *scopes;
+	size_t n_scopes, cap_scopes;
+	struct etcd_store *store;
+	bool pictured; /* the store holds what etcd has at `revision` */
+	bool told_all; /* the round knows everything that the store holds */
+	int64_t revision;
+
+	struct etcd_watch *watch;
+	unsigned watch_generation;
+	int64_t next_watch_id;
+	int64_t heard_ms, asked_ms; /* the last sign of life; the last time it was asked for */
+	bool midway;                /* within a fragmented answer: not to be told yet */
+	bool compacted, denied_watch, ended_watch;
+	struct err watch_error;
+
+	struct etcd_schedule schedule;
+	bool self_changed;
+	bool asked_alarms;
+	int64_t alarms_ms;
+	char *alarms[8];
+	size_t n_alarms;
+	int64_t term, term_changed_ms;
+	int64_t leases_lost, leases_lost_ms;
+	int64_t history_from; /* the revision to begin the past at; 0: nothing to be read */
+
+	/* discovery, where nothing is configured */
+	bool discover;
+	int64_t discovered_ms;
+	struct map discovered; /* names, owned */
+	int64_t n_discover_left;
+};
+
+/* ---- etcd-conn.c ---- */
+int etcd_conn_open(struct etcd *e, struct err *err);
+void etcd_conn_close(struct etcd *e);
+/* Makes sure of a connection to a member that serves, and of a token where a user is configured. */
+int etcd_connect(struct etcd *e, int64_t deadline_ms, struct err *err);
+/* Ends the watch and the connection to the present member; the next connect begins with the next
+ * one. */
+void etcd_disconnect(struct etcd *e, bool rotate);
+struct grpc_channel *etcd_channel(const struct etcd *e);
+/* Drives all calls until *done. ERR_CANCELLED when we are stopping, ERR_TIMEOUT at the deadline. */
+int etcd_run(struct etcd *e, const bool *done, int64_t deadline_ms, struct err *err);
+/* One step of that; ERR_CANCELLED, or 0. */
+int etcd_step(struct etcd *e, int64_t until_ms, struct err *err);
+/* Makes a failed call's result the caller's error, and notes a token that is not taken any more. */
+int etcd_failed(struct etcd *e, enum grpc_code code, const struct err *why, struct err *err);
+/* Whether another endpoint may do better. */
+bool etcd_worth_another(int code);
+/* Asks members for their status where it is time; never waits. */
+void etcd_ask_members(struct etcd *e, bool now);
+bool etcd_members_settled(const struct etcd *e);
+void etcd_take_costs(struct etcd *e);
+int etcd_authenticate(struct etcd *e, int64_t deadline_ms, struct err *err);
+
+/* ---- etcd-read.c ---- */
+int etcd_read_all(struct etcd *e, int64_t deadline_ms, struct err *err);
+int etcd_watch_start(struct etcd *e, struct err *err);
+void etcd_watch_stop(struct etcd *e);
+/* Asks for a sign of life where it is time; ERR_TIMEOUT when none came. */
+int etcd_watch_check(struct etcd *e, struct err *err);
+void etcd_scope_add(struct etcd *e, const char *prefix, size_t len, bool exact);
+
+/* ---- etcd-ttl.c ---- */
+int etcd_ttl_tick(struct etcd *e, int64_t deadline_ms, struct err *err);
+/* Takes one answer into a lease; for tests as well. ttl_s and granted_s as etcd says them. */
+void etcd_lease_read(struct etcd_lease *lease, int64_t ttl_s, int64_t granted_s, int64_t now_ms);
+
+/* ---- etcd-tell.c ---- */
+void etcd_tell(struct etcd *e);
+void etcd_tell_self(struct etcd *e);
+void etcd_tell_hidden(struct etcd *e);
+
+/* ---- etcd-history.c ---- */
+int etcd_history(struct etcd *e, int64_t deadline_ms, struct err *err);
+
+/* ---- etcd-discover.c ---- */
+int etcd_discover(struct etcd *e, int64_t deadline_ms, struct err *err);
+
+/* ---- etcd-alarm.c ---- */
+int etcd_read_alarms(struct etcd *e, int64_t deadline_ms, struct err *err);
+
+/* ---- etcd-examine.c ---- */
+int etcd_examine(void *state, struct round *r, struct report *report, struct err *err);
+
+#endif

@@ -1,0 +1,166 @@
+#ifndef SOURCE_ETCD_STORE_H
+#define SOURCE_ETCD_STORE_H
+
+#include "model/words.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What etcd's keys under the watched prefixes mean: which are candidates of which election or lock,
+ * which are keys on a lease that name a holder, which are neither. Pure: fed by reads and watch
+ * events, asked for what changed. (contract.md "etcd layouts"; the layout name/LEASE is that of
+ * etcd's client/v3/concurrency recipes.)
+ */
+
+/* One key as etcd tells it; points into the answer. */
+struct etcd_kv {
+	const char *key, *value;
+	size_t key_len, value_len;
+	int64_t create_revision, mod_revision, lease; /* lease 0: none */
+};
+
+enum etcd_layout_kind {
+	ETCD_LAYOUT_AUTO,     /* told by the keys themselves */
+	ETCD_LAYOUT_ELECTION, /* keys with a hexadecimal last segment are candidates of an election
+			       */
+	ETCD_LAYOUT_LOCK,     /* ... of a lock */
+	ETCD_LAYOUT_KEY,      /* each key stands for itself */
+};
+
+struct etcd_prefix {
+	char *bytes;
+	size_t len;
+	enum etcd_layout_kind kind;
+	bool exact; /* one key, and not what begins with it */
+};
+
+struct etcd_group;
+struct etcd_lease;
+
+/* One key that is kept. */
+struct etcd_key {
+	struct etcd_key *next_same; /* in the table's bucket */
+	struct etcd_key *next_on_lease, **lease_link;
+	struct etcd_group *group;
+	struct etcd_lease *lease; /* NULL: none */
+	uint64_t hash;
+	int64_t create_revision, mod_revision;
+	uint32_t key_len, value_len;
+	uint32_t dirty; /* its place among those that must be told anew, from 1; 0: clean */
+	bool hex;       /* the last segment is a hexadecimal number of 64 bits */
+	bool own;       /* ... and that of its own lease */
+	bool named;     /* the configuration names it */
+	bool told;      /* stands in the picture by itself */
+	bool beside;    /* ... under the name that keeps it apart from a group of the same name */
+	char bytes[];   /* the key, then the value (cut at ETCD_VALUE_MAX) */
+};
+
+/* All keys with one parent: an election or a lock, or only a folder. */
+struct etcd_group {
+	struct etcd_group *next_same;
+	uint64_t hash;
+	struct etcd_key **keys; /* sorted by create_revision where `sorted` */
+	uint32_t n, cap, n_hex, n_own, n_values;
+	uint32_t name_len;
+	enum etcd_layout_kind kind;
+	uint32_t dirty; /* as a key's */
+	bool sorted, told;
+	bool seen_own; /* a key that bears its own lease was here: its siblings are candidates */
+	char name[];
+};
+
+/* A lease that some kept key is on. Times are of our monotonic clock; TIME_UNKNOWN. */
+struct etcd_lease {
+	struct etcd_lease *next_same;
+	int64_t id;
+	struct etcd_key *keys;
+	int64_t granted_ms, deadline_ms, read_ms, renewed_ms;
+	struct etcd_other_keys *others; /* NULL: not asked for */
+	uint32_t turn;                  /* of the schedule, when it was last read (etcd-ttl.h) */
+	bool gone, busy, denied, failed;
+};
+
+/* Keys on a lease beside one that is shown. */
+struct etcd_other_keys {
+	uint32_t n, cut; /* cut: more than are listed */
+	char *keys[];
+};
+
+enum {
+	ETCD_VALUE_MAX = 4096
+};
+
+struct etcd_name {
+	char *path;
+	size_t len;
+	bool free_told;
+};
+
+struct etcd_store;
+
+/* The prefixes are borrowed; the longest that fits a key decides. names: paths that are rows also
+ * when nobody holds them. */
+struct etcd_store *etcd_store_new(const struct etcd_prefix *prefixes, size_t n_prefixes);
+void etcd_store_free(struct etcd_store *store);
+/* Forgets all keys and leases, as before a new first read; keeps the names, and what was learnt of
+ * leases is lost. */
+void etcd_store_clear(struct etcd_store *store);
+void etcd_store_name(struct etcd_store *store, const char *path, size_t len);
+
+/* From now on keys come by events. */
+void etcd_store_live(struct etcd_store *store);
+void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv);
+void etcd_store_delete(struct etcd_store *store, const char *key, size_t len);
+
+/* Says that the lease's times changed: all that is on it must be told anew. */
+void etcd_store_touch(struct etcd_store *store, struct etcd_lease *lease);
+
+size_t etcd_store_keys(const struct etcd_store *store);
+size_t etcd_store_leases(const struct etcd_store *store);
+/* Keys under the prefixes that stand for nothing. */
+int64_t etcd_store_ignored(const struct etcd_store *store);
+struct etcd_lease *etcd_store_lease(const struct etcd_store *store, int64_t id);
+/* The leases of the row with that path: the leader's first, then in the queue's order; at most
+ * `most`. Returns how many. */
+size_t etcd_store_path_leases(struct etcd_store *store, const char *path, size_t len,
+	struct etcd_lease **ret, size_t most);
+/* Walks all leases: start with *pos = 0 and NULL; NULL at the end. */
+struct etcd_lease *etcd_store_next_lease(
+	const struct etcd_store *store, size_t *pos, struct etcd_lease *last);
+
+/* Whether a group is an election or a lock: its hexadecimal keys are candidates then. */
+bool etcd_group_is_queue(const struct etcd_group *g);
+enum mechanism etcd_group_mechanism(const struct etcd_group *g);
+/* Whether a key is a candidate of its group. */
+bool etcd_key_is_candidate(const struct etcd_key *key);
+/* Puts a group's keys in the order of their create_revision. */
+void etcd_group_sort(struct etcd_group *g);
+const char *etcd_key_value(const struct etcd_key *key);
+
+/* Whether a key on the lease leads its group, or is a row by itself. */
+bool etcd_lease_leads(const struct etcd_lease *lease);
+
+/* Where changes are told. Paths are raw bytes. */
+struct etcd_teller {
+	void (*group)(void *arg, struct etcd_group *g, bool named);
+	void (*key)(void *arg, struct etcd_key *key, const char *path, size_t len);
+	void (*free)(void *arg, const char *path, size_t len, enum mechanism mechanism);
+	void (*drop)(void *arg, const char *path, size_t len);
+};
+
+/* Tells everything that changed since the last time; what is gone first. */
+void etcd_store_tell(struct etcd_store *store, const struct etcd_teller *teller, void *arg);
+bool etcd_store_changed(const struct etcd_store *store);
+/* Marks everything as changed. */
+void etcd_store_retell(struct etcd_store *store);
+
+/* The number that a last segment of 1 to 16 hexadecimal digits stands for; false for anything else.
+ */
+bool etcd_hex(const char *s, size_t len, uint64_t *ret);
+/* The end of the range of all keys with a prefix: the prefix plus one in its last byte that can
+ * rise; "\0" when none can. */
+size_t etcd_prefix_end(const char *prefix, size_t len, char *end);
+
+#endif

@@ -1,0 +1,487 @@
+#include "config.h"
+
+#include "source/etcd-source.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "io/yaml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PASSWORD_MAX = 64 * 1024,
+	MEMBERS_WAIT_MS = 1500
+};
+
+static const struct option_def prefix_fields[] = {
+	{ .name = "prefix",
+		.type = OPTION_TEXT,
+		.required = true,
+		.help = "The beginning of the keys, as bytes: `elections/` watches all elections "
+			"below it. An "
+			"empty one is the whole key space." },
+	{ .name = "mechanism",
+		.type = OPTION_WORD,
+		.words = "auto|election|lock|key",
+		.fallback = "auto",
+		.help = "What the keys are. `auto` tells by the keys themselves: a last segment "
+			"that is the "
+			"key's own lease id in hexadecimal makes a candidate, and without values "
+			"it is a lock." },
+	{ .name = NULL },
+};
+
+static const struct option_def options[] = {
+	{ .name = "endpoints",
+		.type = OPTION_LIST,
+		.fallback = "http://127.0.0.1:2379",
+		.help = "The members' client URLs. Without a scheme it is http, or https where ca "
+			"or cert is "
+			"set. Reads go to one of them; the others are asked for their status, and "
+			"take over." },
+	{ .name = "prefixes",
+		.type = OPTION_MAPS,
+		.fields = prefix_fields,
+		.help = "Which keys are watched. Without prefixes and keys, elections and locks "
+			"are found by "
+			"the leases that their keys are on." },
+	{ .name = "keys",
+		.type = OPTION_LIST,
+		.help = "Single keys whose value names a holder. They stay on the board when "
+			"nobody holds them." },
+	{ .name = "user",
+		.type = OPTION_TEXT,
+		.help = "The user's name, where etcd's authentication is on." },
+	{ .name = "password",
+		.type = OPTION_SECRET,
+		.help = "Its password. Better password_file or password_env." },
+	{ .name = "password_file",
+		.type = OPTION_PATH,
+		.help = "A file whose first line is the password." },
+	{ .name = "password_env",
+		.type = OPTION_TEXT,
+		.help = "The name of an environment variable that holds the password." },
+	{ .name = "ca",
+		.type = OPTION_PATH,
+		.help = "A file with the certificates of the authorities that may have issued the "
+			"servers'. "
+			"Without it, the system's." },
+	{ .name = "cert",
+		.type = OPTION_PATH,
+		.help = "A file with our client certificate. Its CN is the user's name where etcd "
+			"runs with "
+			"--client-cert-auth and no user is set." },
+	{ .name = "key", .type = OPTION_PATH, .help = "A file with its private key." },
+	{ .name = "server_name",
+		.type = OPTION_TEXT,
+		.help = "The name that the servers' certificates must bear, where it isn't the "
+			"endpoint's." },
+	{ .name = "lease_budget",
+		.type = OPTION_INT,
+		.fallback = "100",
+		.help = "How many leases' times are read per second at most, by and large. What is "
+			"on the "
+			"screen comes first." },
+	{ .name = "history",
+		.type = OPTION_INT,
+		.fallback = "10000",
+		.help = "How many revisions of etcd's own history are read for past hand-overs "
+			"when the console "
+			"starts, as far as they are not compacted. 0: none." },
+	{ .name = NULL },
+};
+
+/* ---- opening ---- */
+
+static enum etcd_layout_kind layout_kind(const char *word)
+{
+	if (str_eq(word, "election"))
+		return ETCD_LAYOUT_ELECTION;
+	if (str_eq(word, "lock"))
+		return ETCD_LAYOUT_LOCK;
+	return str_eq(word, "key") ? ETCD_LAYOUT_KEY : ETCD_LAYOUT_AUTO;
+}
+
+static void open_prefix(
+	struct etcd *e, const char *bytes, size_t len, enum etcd_layout_kind kind, bool exact)
+{
+	MEM_GROW(e->prefixes, e->n_prefixes, e->cap_prefixes);
+	e->prefixes[e->n_prefixes++] = (struct etcd_prefix){
+		.bytes = xstrndup(bytes, len), .len = len, .kind = kind, .exact = exact
+	};
+}
+
+/* Whether another prefix covers this one: its keys must not be read and watched twice. */
+static bool prefix_is_covered(const struct etcd *e, size_t i)
+{
+	const struct etcd_prefix *p = &e->prefixes[i];
+	size_t j;
+
+	for (j = 0; j < e->n_prefixes; j++) {
+		const struct etcd_prefix *other = &e->prefixes[j];
+
+		if (j == i || other->exact || other->len > p->len ||
+			memcmp(other->bytes, p->bytes, other->len) != 0)
+			continue;
+		/* Of two that are the same, the first stays. */
+		if (other->len < p->len || p->exact || j < i)
+			return true;
+	}
+	return false;
+}
+
+static void open_scopes(struct etcd *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_prefixes; i++)
+		if (!prefix_is_covered(e, i))
+			etcd_scope_add(
+				e, e->prefixes[i].bytes, e->prefixes[i].len, e->prefixes[i].exact);
+}
+
+/* Bytes as they are written in ids: a backslash and two hexadecimal digits for what can't be
+ * printed. */
+static int open_bytes(const char *text, struct str *raw, const char *option, struct err *err)
+{
+	str_clear(raw);
+	if (text_unescape(raw, text))
+		return err_set(err, ERR_CONFIG,
+			"%s: \"%s\" holds a broken escape: write \\\\ for a backslash", option,
+			text);
+	return 0;
+}
+
+static int open_layout(struct etcd *e, struct err *err)
+{
+	const struct yaml_node *map;
+	const char *key;
+	struct str raw;
+	int rc = 0;
+	size_t i;
+
+	str_init(&raw, 65536);
+	for (i = 0; !rc && (map = source_option_map(e->config, "prefixes", i)); i++) {
+		const struct yaml_node *prefix = yaml_get(map, "prefix");
+		const struct yaml_node *word = yaml_get(map, "mechanism");
+
+		rc = open_bytes(prefix && prefix->text ? prefix->text : "", &raw, "prefix", err);
+		if (!rc)
+			open_prefix(
+				e, raw.s, raw.len, layout_kind(word ? word->text : NULL), false);
+	}
+	for (i = 0; !rc && (key = source_option_item(e->config, "keys", i)); i++) {
+		rc = open_bytes(key, &raw, "keys", err);
+		if (!rc && !raw.len)
+			rc = err_set(err, ERR_CONFIG, "keys: an empty key is none of etcd's");
+		if (!rc)
+			open_prefix(e, raw.s, raw.len, ETCD_LAYOUT_KEY, true);
+	}
+	str_release(&raw);
+	e->discover = !e->n_prefixes;
+	open_scopes(e);
+	return rc;
+}
+
+static void open_names(struct etcd *e)
+{
+	struct str raw;
+	size_t i;
+
+	for (i = 0; i < e->n_prefixes; i++)
+		if (e->prefixes[i].exact)
+			etcd_store_name(e->store, e->prefixes[i].bytes, e->prefixes[i].len);
+	str_init(&raw, 65536);
+	for (i = 0; i < e->config->n_names; i++) {
+		str_clear(&raw);
+		if (strcmp(e->config->names[i].recipe, "literal") == 0 &&
+			!text_unescape(&raw, e->config->names[i].value) && raw.len)
+			etcd_store_name(e->store, raw.s, raw.len);
+	}
+	str_release(&raw);
+}
+
+static int open_password(struct etcd *e, struct err *err)
+{
+	const char *text = source_option_text(e->config, "password");
+	const char *file = source_option_text(e->config, "password_file");
+	const char *variable = source_option_text(e->config, "password_env");
+	struct str str;
+	int rc = 0;
+
+	if (variable && !text) {
+		text = getenv(variable);
+		if (!text)
+			return err_set(err, ERR_CONFIG, "password_env names %s, which is not set",
+				variable);
+	}
+	if (text || !file) {
+		e->password = xstrdup(text ? text : "");
+		return 0;
+	}
+	str_init(&str, PASSWORD_MAX);
+	rc = fs_read(file, &str, err);
+	if (rc) {
+		err_prefix(err, "password_file");
+	} else {
+		str.s[strcspn(str.s, "\r\n")] = '\0';
+		e->password = xstrdup(str.s);
+	}
+	if (str.len)
+		explicit_bzero(str.s, str.len);
+	str_release(&str);
+	return rc;
+}
+
+static int open_user(struct etcd *e, struct err *err)
+{
+	const char *user = source_option_text(e->config, "user"), *colon;
+
+	if (!user || !*user)
+		return 0;
+	/* As etcdctl takes it: NAME:PASSWORD in one. */
+	colon = strchr(user, ':');
+	if (colon && !source_option_text(e->config, "password")) {
+		e->user = xstrndup(user, (size_t)(colon - user));
+		e->password = xstrdup(colon + 1);
+		return 0;
+	}
+	e->user = xstrdup(user);
+	return open_password(e, err);
+}
+
+static void etcd_close(void *state)
+{
+	struct etcd *e = state;
+	struct map_entry *entry;
+	size_t i, pos = 0;
+
+	if (!e)
+		return;
+	if (e->members)
+		etcd_conn_close(e);
+	etcd_store_free(e->store);
+	for (i = 0; i < e->n_prefixes; i++)
+		free(e->prefixes[i].bytes);
+	for (i = 0; i < e->n_scopes; i++) {
+		free(e->scopes[i].key);
+		free(e->scopes[i].end);
+	}
+	while ((entry = map_next(&e->discovered, &pos)))
+		free(entry->value);
+	map_release(&e->discovered);
+	while (e->n_alarms)
+		free(e->alarms[--e->n_alarms]);
+	if (e->password)
+		explicit_bzero(e->password, strlen(e->password));
+	free(e->password);
+	free(e->user);
+	free(e->prefixes);
+	free(e->scopes);
+	free(e);
+}
+
+static int etcd_open(const struct source_config *config, void **ret_state, struct err *err)
+{
+	struct etcd *e = xcalloc(1, sizeof(*e));
+	int rc;
+
+	e->config = config;
+	e->tls = (struct http_settings){
+		.ca = source_option_text(config, "ca"),
+		.cert = source_option_text(config, "cert"),
+		.key = source_option_text(config, "key"),
+		.server_name = source_option_text(config, "server_name"),
+	};
+	e->term_changed_ms = e->leases_lost_ms = e->alarms_ms = TIME_UNKNOWN;
+	e->schedule.ticked_ms = e->discovered_ms = e->asked_ms = TIME_UNKNOWN;
+	map_init(&e->discovered);
+	rc = open_layout(e, err);
+	if (!rc)
+		rc = open_user(e, err);
+	if (!rc)
+		rc = etcd_conn_open(e, err);
+	if (rc) {
+		etcd_close(e);
+		return rc;
+	}
+	e->store = etcd_store_new(e->prefixes, e->n_prefixes);
+	open_names(e);
+	*ret_state = e;
+	return 0;
+}
+
+/* ---- polling ---- */
+
+/* The watch ended, or told that the past which we wanted is gone: says so, and prepares for what
+ * follows. */
+static int poll_watch_ended(struct etcd *e, struct err *err)
+{
+	if (e->compacted) {
+		round_event(e->r, NULL, TIME_UNKNOWN, e->revision, "gap",
+			"etcd compacted its history before it was read: hand-overs in between are "
+			"not known");
+		e->pictured = false;
+		etcd_watch_stop(e);
+		e->compacted = e->ended_watch = false;
+		return 0;
+	}
+	if (!e->ended_watch)
+		return 0;
+	*err = e->watch_error;
+	e->ended_watch = false;
+	etcd_watch_stop(e);
+	if (e->denied_watch) {
+		e->denied_watch = false;
+		e->stale_token = e->has_token;
+		/* Without a token to renew, the permission is what changed: reading anew tells what
+		 * may be seen. */
+		e->pictured = false;
+		return ERR_AUTH;
+	}
+	return err->code ? (int)err->code : ERR_IO;
+}
+
+/* Brings the store up to date and keeps the watch open. */
+static int poll_keys(struct etcd *e, int64_t deadline_ms, struct err *err)
+{
+	int rc = poll_watch_ended(e, err);
+
+	if (!rc && e->discover)
+		rc = etcd_discover(e, deadline_ms, err);
+	if (!rc && !e->pictured)
+		rc = etcd_read_all(e, deadline_ms, err);
+	if (rc || round_one_shot(e->r))
+		return rc;
+	if (!e->watch)
+		rc = etcd_watch_start(e, err);
+	return rc ? rc : etcd_watch_check(e, err);
+}
+
+/* A one-shot command waits for the other members, since nobody will ask again. */
+static int poll_members(struct etcd *e, int64_t deadline_ms, struct err *err)
+{
+	int64_t until_ms = http_loop_now_ms(e->loop) + MEMBERS_WAIT_MS;
+
+	if (until_ms > deadline_ms)
+		until_ms = deadline_ms;
+	while (round_one_shot(e->r) && !etcd_members_settled(e) &&
+		http_loop_now_ms(e->loop) < until_ms) {
+		int rc = etcd_step(e, until_ms, err);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int poll_once(struct etcd *e, int64_t deadline_ms, struct err *err)
+{
+	int rc;
+
+	e->stale_token = false;
+	rc = etcd_connect(e, deadline_ms, err);
+	if (rc)
+		return rc;
+	etcd_ask_members(e, false);
+	rc = poll_keys(e, deadline_ms, err);
+	if (!rc)
+		rc = etcd_read_alarms(e, deadline_ms, err);
+	if (!rc)
+		rc = etcd_ttl_tick(e, deadline_ms, err);
+	if (!rc)
+		rc = poll_members(e, deadline_ms, err);
+	return rc;
+}
+
+static void poll_tell(struct etcd *e)
+{
+	if (!e->midway && (etcd_store_changed(e->store) || !e->told_all)) {
+		etcd_tell_hidden(e);
+		etcd_tell(e);
+	}
+	if (e->self_changed)
+		etcd_tell_self(e);
+}
+
+/* One try on the present endpoint, and a second with a new token where the old one was refused. */
+static int poll_try(struct etcd *e, int64_t deadline_ms, struct err *err)
+{
+	int rc = poll_once(e, deadline_ms, err);
+
+	if (!rc || !e->stale_token || !e->user || !e->connected)
+		return rc;
+	etcd_watch_stop(e);
+	rc = etcd_authenticate(e, deadline_ms, err);
+	return rc ? rc : poll_once(e, deadline_ms, err);
+}
+
+static int etcd_poll(void *state, struct round *r, struct err *err)
+{
+	struct etcd *e = state;
+	size_t i;
+	int rc = 0;
+
+	e->r = r;
+	for (i = 0; i < e->n_members; i++) {
+		int64_t now_ms = http_loop_now_ms(e->loop);
+		int64_t left_ms = round_deadline_ms(r) - now_ms;
+
+		if (i && left_ms <= 0)
+			break;
+		rc = poll_try(e, now_ms + left_ms / (int64_t)(e->n_members - i), err);
+		if (!rc || !etcd_worth_another(rc))
+			break;
+		etcd_disconnect(e, true);
+	}
+	etcd_take_costs(e);
+	if (rc)
+		etcd_disconnect(e, false);
+	if (!rc)
+		poll_tell(e);
+	else if (e->self_changed)
+		etcd_tell_self(e);
+	e->r = NULL;
+	return rc;
+}
+
+/* ---- waiting ---- */
+
+static bool wait_is_news(const struct etcd *e)
+{
+	if (e->ended_watch || e->compacted)
+		return true;
+	return (etcd_store_changed(e->store) && !e->midway) || e->self_changed;
+}
+
+static int etcd_wait(void *state, struct round *r, struct err *err)
+{
+	struct etcd *e = state;
+	int rc = 0;
+
+	(void)err;
+	e->r = r;
+	while (!wait_is_news(e)) {
+		enum http_step step =
+			http_loop_step(e->loop, round_wake_fd(r), round_deadline_ms(r));
+
+		if (step == HTTP_STEP_WOKEN || step == HTTP_STEP_TIME)
+			break;
+	}
+	rc = wait_is_news(e);
+	e->r = NULL;
+	return rc;
+}
+
+const struct source_ops source_etcd = {
+	.kind = "etcd",
+	.summary = "elections, locks and leased keys in etcd (3.4 and newer), by its native gRPC",
+	.options = options,
+	.interval_ms = 1000,
+	.open = etcd_open,
+	.poll = etcd_poll,
+	.wait = etcd_wait,
+	.examine = etcd_examine,
+	.close = etcd_close,
+};
