@@ -34,6 +34,8 @@ struct script {
 	const char *degraded; /* NULL: all is well */
 	enum mechanism mechanism;
 	int64_t server_id;
+	int64_t timeline;
+	const char *source;
 	const char *names[SCRIPT_ROWS];
 	const char *holders[SCRIPT_ROWS]; /* NULL: not there */
 	int64_t tokens[SCRIPT_ROWS];
@@ -73,10 +75,11 @@ static void script_put(struct script *s, struct round *r, int i)
 	struct draft *d = round_draft(r);
 	char key[40];
 
-	draft_begin(d, s->mechanism, "test", s->names[i], strlen(s->names[i]));
+	draft_begin(d, s->mechanism, s->source, s->names[i], strlen(s->names[i]));
 	draft_token(d, TOKEN_CREATE_REVISION, s->tokens[i]);
 	snprintf(key, sizeof(key), "rev:%lld", (long long)s->tokens[i]);
 	draft_claim(d, CLAIM_HOLDER, s->holders[i], strlen(s->holders[i]), key);
+	draft_int(d, DETAIL_LEASE, 0x694d);
 	round_put(r, draft_finish(d));
 }
 
@@ -86,13 +89,16 @@ static void script_tell(struct script *s, struct round *r)
 	char id[64];
 	int i;
 
-	draft_begin(d, MECH_SOURCE, "test", "", 0);
+	draft_begin(d, MECH_SOURCE, s->source, "", 0);
 	draft_int(d, DETAIL_SYSTEM_IDENTIFIER, s->server_id);
+	draft_int(d, DETAIL_IN_RECOVERY, 0);
+	draft_int(d, DETAIL_TIMELINE, s->timeline);
+	draft_text(d, DETAIL_SERVER_ADDRESS, s->source);
 	round_self(r, draft_finish(d));
 	if (!s->dropping)
 		round_begin(r);
 	for (i = 0; i < SCRIPT_ROWS && s->names[i]; i++) {
-		snprintf(id, sizeof(id), "test/%s", s->names[i]);
+		snprintf(id, sizeof(id), "%s/%s", s->source, s->names[i]);
 		if (s->holders[i])
 			script_put(s, r, i);
 		else if (s->dropping)
@@ -148,14 +154,33 @@ static inline void script_init(struct script *s)
 	pthread_cond_init(&s->polled, NULL);
 	s->mechanism = MECH_ETCD_ELECTION;
 	s->server_id = 77;
+	s->timeline = 1;
+	s->source = "test";
 }
 
+enum {
+	SCRIPT_SOURCES = 2
+};
+
 struct script_fleet {
-	struct script script;
-	struct source_config config;
+	struct script script, second; /* the second is there when `both` */
+	bool both;
+	struct source_config configs[SCRIPT_SOURCES];
 	struct settings settings;
 	struct fleet *fleet;
 };
+
+static inline void script_configure(
+	struct source_config *config, const struct script *script, const char *name)
+{
+	*config = (struct source_config){
+		.ops = &script_source,
+		.name = name,
+		.interval_ms = 10,
+		.timeout_ms = 60000,
+		.options = (const struct yaml_node *)(const void *)script,
+	};
+}
 
 static inline void script_fleet_start(struct script_fleet *f, const char *state_dir, bool one_shot)
 {
@@ -167,15 +192,10 @@ static inline void script_fleet_start(struct script_fleet *f, const char *state_
 	};
 
 	memset(&f->settings, 0, sizeof(f->settings));
-	f->config = (struct source_config){
-		.ops = &script_source,
-		.name = "test",
-		.interval_ms = 10,
-		.timeout_ms = 60000,
-		.options = (const struct yaml_node *)(const void *)&f->script,
-	};
-	f->settings.sources = &f->config;
-	f->settings.n_sources = 1;
+	script_configure(&f->configs[0], &f->script, f->script.source);
+	script_configure(&f->configs[1], &f->second, f->second.source);
+	f->settings.sources = f->configs;
+	f->settings.n_sources = f->both ? 2 : 1;
 	f->settings.thresholds = thresholds_default();
 	f->fleet = fleet_new(&f->settings, &options);
 	fleet_start(f->fleet);

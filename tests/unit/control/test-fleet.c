@@ -129,7 +129,7 @@ static bool saw_event(struct fleet *fleet, const char *what, const char *part)
 
 static void one_shot_makes_one_picture(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 
 	(void)state;
 	script_init(&f.script);
@@ -144,7 +144,7 @@ static void one_shot_makes_one_picture(void **state)
 
 static void a_failing_poll_keeps_the_last_picture(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 	struct board *board;
 
 	(void)state;
@@ -169,7 +169,7 @@ static void a_failing_poll_keeps_the_last_picture(void **state)
 
 static void a_degraded_source_shows_its_rows(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 
 	(void)state;
 	script_init(&f.script);
@@ -183,7 +183,7 @@ static void a_degraded_source_shows_its_rows(void **state)
 
 static void a_hung_poll_ends_when_we_stop(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 
 	(void)state;
 	script_init(&f.script);
@@ -219,7 +219,7 @@ static void a_deaf_thread_is_left_behind(void **state)
 
 static void a_change_and_a_drop_reach_the_board(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 
 	(void)state;
 	script_init(&f.script);
@@ -239,7 +239,7 @@ static void a_change_and_a_drop_reach_the_board(void **state)
 
 static void a_lock_without_a_name_does_not_stay(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 	bool there = true;
 	int64_t limit = clock_mono_ms(&clock_system) + LIMIT_MS;
 
@@ -265,7 +265,7 @@ static void a_lock_without_a_name_does_not_stay(void **state)
 
 static void snapshots_that_were_taken_never_change(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 	struct board *before;
 	int i;
 
@@ -298,7 +298,7 @@ static int64_t first_seen(struct fleet *fleet, const char *id)
 
 static void the_memory_survives_a_restart(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 	int64_t seen;
 
 	script_init(&f.script);
@@ -334,7 +334,7 @@ static bool has_finding(struct fleet *fleet, const char *id, enum finding_code c
 
 static void a_token_that_fell_between_two_runs_is_told(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 
 	script_init(&f.script);
 	hold(&f.script, 0, "a", "node-1", 50);
@@ -352,7 +352,7 @@ static void a_token_that_fell_between_two_runs_is_told(void **state)
 
 static void another_server_has_a_memory_of_its_own(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 
 	script_init(&f.script);
 	hold(&f.script, 0, "a", "node-1", 50);
@@ -370,7 +370,7 @@ static void another_server_has_a_memory_of_its_own(void **state)
 
 static void paused_polls_no_more(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 	unsigned polls;
 
 	(void)state;
@@ -394,7 +394,7 @@ static void paused_polls_no_more(void **state)
 
 static void refused_credentials_are_not_hammered(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = false };
 
 	(void)state;
 	script_init(&f.script);
@@ -410,21 +410,46 @@ static void refused_credentials_are_not_hammered(void **state)
 	end(&f);
 }
 
-static void two_sources_with_one_identifier_are_told(void **state)
+static void two_writable_servers_of_one_origin_are_told(void **state)
 {
-	struct script_fleet f;
+	struct script_fleet f = { .both = true };
 	struct board *board;
 
-	/* judge_cross itself is tested in the model; here, that a lone source has nothing across.
-	 */
 	(void)state;
 	script_init(&f.script);
+	script_init(&f.second);
+	f.second.source = "other";
+	f.second.timeline = 2;
 	hold(&f.script, 0, "a", "node-1", 5);
+	hold(&f.second, 0, "a", "node-2", 5);
+	script_fleet_start(&f, NULL, true);
+	fleet_wait_settled(f.fleet, clock_mono_ms(&clock_system) + LIMIT_MS);
+	board = fleet_board(f.fleet);
+	assert_int_equal(board->n_rows, 2);
+	assert_non_null(board->cross[0]);
+	assert_non_null(board->cross[1]);
+	assert_int_equal(board->cross[0]->v.findings[0].code, FINDING_TWO_PRIMARIES);
+	assert_int_equal(board->cross[1]->v.findings[0].severity, SEVERITY_CRIT);
+	assert_int_equal(board->n_attention, 2);
+	board_unref(board);
+	end(&f);
+}
+
+static void a_lone_server_has_nothing_across(void **state)
+{
+	struct script_fleet f = { .both = true };
+	struct board *board;
+
+	(void)state;
+	script_init(&f.script);
+	script_init(&f.second);
+	f.second.source = "other";
+	f.second.server_id = 78;
 	script_fleet_start(&f, NULL, true);
 	fleet_wait_settled(f.fleet, clock_mono_ms(&clock_system) + LIMIT_MS);
 	board = fleet_board(f.fleet);
 	assert_null(board->cross[0]);
-	assert_int_equal(board->n_rows, 1);
+	assert_null(board->cross[1]);
 	board_unref(board);
 	end(&f);
 }
@@ -448,7 +473,8 @@ int main(void)
 			another_server_has_a_memory_of_its_own, make_folder, remove_folder),
 		cmocka_unit_test(paused_polls_no_more),
 		cmocka_unit_test(refused_credentials_are_not_hammered),
-		cmocka_unit_test(two_sources_with_one_identifier_are_told),
+		cmocka_unit_test(two_writable_servers_of_one_origin_are_told),
+		cmocka_unit_test(a_lone_server_has_nothing_across),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

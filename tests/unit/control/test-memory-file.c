@@ -258,7 +258,8 @@ static void kill_9_never_leaves_half_a_file(void **state)
 		memory_release(&m);
 	}
 	save_once(&file);
-	assert_int_equal(count_files(*state), 2); /* the file and its lock: nothing of the dead is left */
+	assert_int_equal(
+		count_files(*state), 2); /* the file and its lock: nothing of the dead is left */
 	memory_file_release(&file);
 }
 
