@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from servers import (Authority, PgBouncer, Postgres, Proxy, SqlError, endless_server, html_server, on_each, port_open,
@@ -111,6 +112,16 @@ class EtcdServer(unittest.TestCase):
         lost = etcd.candidate("elections/y", "gone", ttl=1, keep=False)
         wait_until(lambda: etcd.count(lost.key) == 0)
 
+    @on_each()
+    def test_a_lease_outlives_its_end_under_an_alarm(self, etcd):
+        held = etcd.candidate("elections/attic", "gone", ttl=1, keep=False)
+        etcd.alarm("CORRUPT")
+        wait_until(lambda: etcd.ttl(held.lease)[0] < -1)
+        self.assertEqual(etcd.count("elections/attic/"), 1)
+        etcd.alarm("CORRUPT", active=False)
+        etcd.revoke(held.lease)
+        self.assertEqual(etcd.count("elections/attic/"), 0)
+
     @on_each(tls=Authority)
     def test_authentication_and_tls(self, etcd):
         etcd.enable_auth()
@@ -178,28 +189,27 @@ from servers import Etcd, Postgres
 pg = Postgres()
 etcd = Etcd()
 session = pg.session()
-print(pg.process.pid, etcd.members[0].process.pid, session.popen.pid, pg.folder.path, flush=True)
+print(pg.process.pid, etcd.members[0].process.pid, session.popen.pid, flush=True)
 time.sleep(60)
 """
 
     def ends(self, number, folders_gone):
         here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        child = subprocess.Popen([sys.executable, "-c", self.SCRIPT], stdout=subprocess.PIPE, text=True,
-                                 stderr=subprocess.DEVNULL,
-                                 env=dict(os.environ, PYTHONPATH=here))
-        words = child.stdout.readline().split()
-        pids, folder = [int(word) for word in words[:3]], words[3]
-        child.send_signal(number)
-        child.wait(20)
-        child.stdout.close()
-        wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") and not self.zombie(pid) for pid in pids))
-        if folders_gone:
-            self.assertFalse(os.path.exists(folder))
-        else:
-            subprocess.run(["rm", "-rf", folder], check=True)
+        with tempfile.TemporaryDirectory(prefix="baton-ending-") as folder:
+            os.chmod(folder, 0o755)
+            child = subprocess.Popen([sys.executable, "-c", self.SCRIPT], stdout=subprocess.PIPE, text=True,
+                                     stderr=subprocess.DEVNULL, env=dict(os.environ, PYTHONPATH=here, TMPDIR=folder))
+            pids = [int(word) for word in child.stdout.readline().split()]
+            self.assertEqual(len(pids), 3)
+            child.send_signal(number)
+            child.wait(20)
+            child.stdout.close()
+            wait_until(lambda: all(self.gone(pid) for pid in pids))
+            left = [name for name in os.listdir(folder) if not name.startswith("baton-ports-")]
+            self.assertEqual(bool(left), not folders_gone, left)
 
     @staticmethod
-    def zombie(pid):
+    def gone(pid):
         try:
             with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
                 return stat.read().rsplit(")", 1)[1].split()[0] == "Z"

@@ -357,6 +357,20 @@ class Etcd:
     def revision(self):
         return int(self.gateway("kv/range", {"key": b64("\0")}, token=self._root_token())["header"]["revision"])
 
+    def alarm(self, kind, active=True):
+        """
+        Raises or lifts an alarm, "NOSPACE" or "CORRUPT". Under CORRUPT etcd refuses to revoke leases, and still answers
+        reads: a lease that runs out then stays, with a negative TTL, and its key blocks the election.
+        """
+        member = self.gateway("maintenance/status", {})["header"]["member_id"]
+        self.gateway("maintenance/alarm", {"action": "ACTIVATE" if active else "DEACTIVATE", "memberID": member,
+                                           "alarm": kind}, token=self._root_token())
+
+    def ttl(self, lease):
+        """(remaining, granted) in seconds; remaining is negative for a lease that ran out and was not revoked."""
+        answer = self.gateway("lease/timetolive", {"ID": str(lease)}, token=self._root_token())
+        return int(answer.get("TTL", 0)), int(answer.get("grantedTTL", 0))
+
     def leader(self):
         """The member that leads the cluster now, or None."""
         for member in self.members:
