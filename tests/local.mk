@@ -22,6 +22,7 @@ include $(top_srcdir)/tests/unit/control/local.mk
 include $(top_srcdir)/tests/unit/show/local.mk
 include $(top_srcdir)/tests/unit/tui/local.mk
 include $(top_srcdir)/tests/unit/cli/local.mk
+include $(top_srcdir)/tests/contract/local.mk
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 endif

@@ -141,7 +141,8 @@ static bool cut_instance(char *s)
 	}
 	for (part = len; part > 0 && !strchr("-_", s[part - 1]); part--)
 		continue;
-	if (part < 2 || !is_generated(s + part, len - part))
+	/* "node-a", or what a machine made */
+	if (part < 2 || (len - part != 1 && !is_generated(s + part, len - part)))
 		return false;
 	s[part - 1] = '\0';
 	return true;

@@ -93,7 +93,7 @@ static void judge_stale(struct judging *j)
 		"key still stands; nothing shows that its process stopped.",
 		judging_who(who, j->holder),
 		j->s->lease_granted_ms == TIME_UNKNOWN ? "unknown length" : granted,
-		judging_say(j, ago, j->in->now_ms - j->s->lease_deadline_ms, false));
+		judging_say(j, ago, j->in->now_ms - j->s->lease_deadline_ms));
 	advise_stale(j);
 	verdict_evidence_int(j->out, DETAIL_LEASE, claim_int(j->holder, DETAIL_LEASE, 0));
 }
@@ -127,13 +127,13 @@ static void judge_extended(struct judging *j)
 		singleton_lease_phase(j->s) != LEASE_RUNNING)
 		return;
 	age = j->in->now_ms - changed;
-	if (judging_reached(j, age, granted, false) ||
+	if (judging_reached(j, age, granted) ||
 		(renewed != TIME_UNKNOWN && renewed > changed + 2000))
 		return;
 	judging_state(j, STATE_EXPIRING);
 	verdict_add(j->out, FINDING_TTL_EXTENDED, SEVERITY_INFO, TIME_UNKNOWN,
 		"The lease of %s was made longer by a new etcd leader %s ago, not by its holder.",
-		judging_who(who, j->holder), judging_say(j, ago, age, false));
+		judging_who(who, j->holder), judging_say(j, ago, age));
 	verdict_advise(j->out, "Wait for a renewal, or for the lease's whole length, before you "
 			       "take the holder for "
 			       "alive.");

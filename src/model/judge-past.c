@@ -36,12 +36,12 @@ static void judge_token(struct judging *j)
 		return;
 	age = judging_own_age(j, p->regress_us);
 	if (!token_is_low(j, p)) {
-		if (judging_reached(j, age, times(fresh, 24), false))
+		if (judging_reached(j, age, times(fresh, 24)))
 			return;
-		if (judging_reached(j, age, fresh, false))
+		if (judging_reached(j, age, fresh))
 			severity = SEVERITY_WARN;
 	}
-	judging_say(j, ago, age, false);
+	judging_say(j, ago, age);
 	if (p->token_after == p->token_before)
 		verdict_add(j->out, FINDING_TOKEN_REGRESS, severity, p->regress_us,
 			"The fencing token %" PRId64 " was given again, to another holder, %s ago: "
@@ -77,7 +77,7 @@ static void judge_flapping(struct judging *j)
 		return;
 	/* The number changes when the oldest change within the window leaves it. */
 	first_us = p->changes_us[(p->n_changes - (n - 1)) % MEMORY_CHANGES];
-	judging_reached(j, judging_own_age(j, first_us), window, false);
+	judging_reached(j, judging_own_age(j, first_us), window);
 	clock_format_age(within, window);
 	verdict_add(j->out, FINDING_FLAPPING, SEVERITY_WARN, first_us,
 		"%" PRIu32 "%s holders were seen within %s.", n,
@@ -119,7 +119,7 @@ static void judge_overlap(struct judging *j)
 	if (!p || p->overlap_us == TIME_UNKNOWN || !p->previous_identity || !was_a_leader(j, p))
 		return;
 	age = judging_own_age(j, p->previous_until_us);
-	if (age == TIME_UNKNOWN || judging_reached(j, age, j->thresholds->overlap_ms, false))
+	if (age == TIME_UNKNOWN || judging_reached(j, age, j->thresholds->overlap_ms))
 		return;
 	if (p->previous_left_ms != TIME_UNKNOWN && p->previous_left_ms > 1000) {
 		clock_format_age(left, p->previous_left_ms);
@@ -131,7 +131,7 @@ static void judge_overlap(struct judging *j)
 		overlap_is_harmless(j->in->role) ? SEVERITY_INFO : SEVERITY_WARN, p->overlap_us,
 		"%s took it from %s %s ago, and %s was not seen to stop: it may still work.%s",
 		judging_who(now, j->holder), judging_name(before, p->previous_identity),
-		judging_say(j, ago, age, false), before, why);
+		judging_say(j, ago, age), before, why);
 	client = p->previous_client;
 	verdict_advise(j->out,
 		"Check the process of %s%s%.100s: losing the record tells it nothing.", before,
@@ -153,9 +153,9 @@ static void judge_session(struct judging *j)
 		span_us > 0)
 		period = span_us / 1000 / (p->sessions - 1);
 	age = judging_own_age(j, p->session_since_us);
-	if (judging_reached(j, age, times(period, 2) + j->thresholds->flapping_window_ms, false))
+	if (judging_reached(j, age, times(period, 2) + j->thresholds->flapping_window_ms))
 		return;
-	judging_say(j, ago, age, false);
+	judging_say(j, ago, age);
 	judging_who(who, j->holder);
 	if (!period) {
 		verdict_add(j->out, FINDING_SAME_HOLDER_NEW_SESSION, SEVERITY_INFO,

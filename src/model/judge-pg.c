@@ -107,7 +107,7 @@ static const char *say_queue(struct judging *j, char *buf)
 	else
 		snprintf(buf, QUEUE_MAX, "%" PRIu32 " %s%s for %s", j->n_waiters,
 			judging_wait_word(j->n_waiters), j->n_waiters == 1 ? "" : ", the longest",
-			judging_say(j, age, wait, true));
+			judging_say(j, age, wait));
 	return buf;
 }
 
@@ -168,14 +168,13 @@ static void judge_prepared(struct judging *j)
 		if (!is_prepared(c))
 			continue;
 		judging_state(j, STATE_ORPHAN);
-		old = judging_reached(j, age, j->thresholds->prepared_ms, true);
+		old = judging_reached(j, age, j->thresholds->prepared_ms);
 		verdict_add(j->out, FINDING_PREPARED_HOLDER, old ? SEVERITY_WARN : SEVERITY_INFO,
 			at,
 			"The prepared transaction \"%.200s\" holds it%s%s; %s. No process "
 			"stands behind it, so it will not let go by itself.",
 			gid, age == TIME_UNKNOWN ? "" : ", for ",
-			age == TIME_UNKNOWN ? "" : judging_say(j, when, age, true),
-			say_queue(j, queue));
+			age == TIME_UNKNOWN ? "" : judging_say(j, when, age), say_queue(j, queue));
 		verdict_advise(j->out,
 			"Ask whoever coordinates that transaction whether it is still to be "
 			"committed; then COMMIT PREPARED or ROLLBACK PREPARED '%.200s' in its "
@@ -251,7 +250,7 @@ static void add_idle_holder(struct judging *j, const struct claim *c, int64_t ag
 		: failed     ? " in a failed transaction"
 			     : " in transaction",
 		age == TIME_UNKNOWN ? "" : " for ",
-		age == TIME_UNKNOWN ? "" : judging_say(j, idle, age, true), say_queue(j, queue),
+		age == TIME_UNKNOWN ? "" : judging_say(j, idle, age), say_queue(j, queue),
 		say_restart(j, c));
 	if (horizon != TIME_UNKNOWN && horizon > 0)
 		clock_format_age(drops, horizon);
@@ -289,8 +288,7 @@ static void judge_pooled(struct judging *j)
 
 	if (!why)
 		return;
-	if (j->n_waiters && idle &&
-		judging_reached(j, longest_wait(j), j->thresholds->stuck_ms, true))
+	if (j->n_waiters && idle && judging_reached(j, longest_wait(j), j->thresholds->stuck_ms))
 		judging_state(j, STATE_STUCK);
 	verdict_add(j->out, FINDING_POOLED_HOLDER, j->n_waiters ? SEVERITY_WARN : SEVERITY_INFO,
 		TIME_UNKNOWN,
@@ -314,12 +312,12 @@ static void judge_idle(struct judging *j)
 	if (is_prepared(c) || (activity != ACTIVITY_IDLE && activity != ACTIVITY_IN_TRANSACTION))
 		return;
 	wait = j->n_waiters ? longest_wait(j) : TIME_UNKNOWN;
-	if (judging_reached(j, wait, j->thresholds->stuck_ms, true) &&
-		judging_reached(j, age, j->thresholds->stuck_ms, true))
+	if (judging_reached(j, wait, j->thresholds->stuck_ms) &&
+		judging_reached(j, age, j->thresholds->stuck_ms))
 		judging_state(j, STATE_STUCK);
 	said = activity == ACTIVITY_IN_TRANSACTION &&
-	       judging_reached(j, age, j->thresholds->idle_holder_ms, true);
-	if (said || judging_reached(j, wait, j->thresholds->idle_holder_ms, true))
+	       judging_reached(j, age, j->thresholds->idle_holder_ms);
+	if (said || judging_reached(j, wait, j->thresholds->idle_holder_ms))
 		add_idle_holder(j, c, age);
 }
 
@@ -331,13 +329,12 @@ static void judge_working(struct judging *j)
 	const char *event = claim_text(c, DETAIL_WAIT_EVENT, NULL);
 	char who[WHO_MAX], ran[CLOCK_TEXT_MAX];
 
-	if (activity_of(c) != ACTIVITY_ACTIVE ||
-		!judging_reached(j, age, j->thresholds->stuck_ms, true))
+	if (activity_of(c) != ACTIVITY_ACTIVE || !judging_reached(j, age, j->thresholds->stuck_ms))
 		return;
 	verdict_add(j->out, FINDING_WORKING_HOLDER, SEVERITY_INFO, began,
 		"%s is at work on the server: its session is active, and its query has run for "
 		"%s%s%s%s.",
-		judging_who(who, c), judging_say(j, ran, age, true), event ? " (now in " : "",
+		judging_who(who, c), judging_say(j, ran, age), event ? " (now in " : "",
 		event ? event : "", event ? ")" : "");
 	verdict_advise(j->out,
 		"Ending it undoes that work, which may take as long again; an index that was being "

@@ -23,10 +23,9 @@ struct judging {
 	const struct thresholds *thresholds;
 	const struct claim *holder; /* the first; NULL */
 	uint32_t n_holders, n_waiters;
-	int64_t server_us;  /* the server's clock now, carried on from its last answer; TIME_UNKNOWN
-			     */
-	int64_t server_end; /* our monotonic clock at which that carrying on ends */
-	enum state state;   /* the worst so far */
+	int64_t server_us; /* the server's clock now, carried on from its last answer; TIME_UNKNOWN
+			    */
+	enum state state;  /* the worst so far */
 };
 
 enum {
@@ -60,12 +59,11 @@ int64_t judging_server_age(const struct judging *j, int64_t moment_us);
 int64_t judging_own_age(const struct judging *j, int64_t moment_us);
 
 /*
- * Whether a growing age has reached a limit; if not, notes when it will. server: the age is of the
- * server's clock, which is carried on for a while only. An unknown age has not.
+ * Whether a growing age has reached a limit; if not, notes when it will. An unknown age has not.
  */
-bool judging_reached(struct judging *j, int64_t age_ms, int64_t limit_ms, bool server);
+bool judging_reached(struct judging *j, int64_t age_ms, int64_t limit_ms);
 /* A growing age in words, of at least CLOCK_TEXT_MAX bytes; notes when the words change. */
-const char *judging_say(struct judging *j, char *buf, int64_t age_ms, bool server);
+const char *judging_say(struct judging *j, char *buf, int64_t age_ms);
 
 /* "worker-1 (pid 4711)"; the identity is cut where it is long. buf holds WHO_MAX bytes; returns it.
  */

@@ -33,34 +33,31 @@ int64_t judging_own_age(const struct judging *j, int64_t moment_us)
 }
 
 /* Time may change the verdict in so many milliseconds. */
-static void judging_later(struct judging *j, int64_t in_ms, bool server)
+static void judging_later(struct judging *j, int64_t in_ms)
 {
 	int64_t at;
 
-	if (__builtin_add_overflow(j->in->now_ms, in_ms, &at))
-		return;
-	if (server && at > j->server_end)
-		return;
-	verdict_next(j->out, at);
+	if (!__builtin_add_overflow(j->in->now_ms, in_ms, &at))
+		verdict_next(j->out, at);
 }
 
-bool judging_reached(struct judging *j, int64_t age_ms, int64_t limit_ms, bool server)
+bool judging_reached(struct judging *j, int64_t age_ms, int64_t limit_ms)
 {
 	if (age_ms == TIME_UNKNOWN)
 		return false;
 	if (age_ms >= limit_ms)
 		return true;
-	judging_later(j, limit_ms - age_ms, server);
+	judging_later(j, limit_ms - age_ms);
 	return false;
 }
 
-const char *judging_say(struct judging *j, char *buf, int64_t age_ms, bool server)
+const char *judging_say(struct judging *j, char *buf, int64_t age_ms)
 {
 	/* As clock_format_age counts: seconds, from a minute on minutes, from a day on days. */
 	int64_t unit = age_ms < 60000 ? 1000 : age_ms < 86400000 ? 60000 : 86400000;
 
 	clock_format_age(buf, age_ms);
-	judging_later(j, unit - age_ms % unit, server);
+	judging_later(j, unit - age_ms % unit);
 	return buf;
 }
 
@@ -106,7 +103,6 @@ static void judging_clock(struct judging *j)
 	int64_t server_us, read_us, elapsed_us;
 
 	j->server_us = TIME_UNKNOWN;
-	j->server_end = INT64_MIN;
 	if (!self)
 		return;
 	server_us = singleton_int(self, DETAIL_SERVER_TIME, TIME_UNKNOWN);
@@ -117,9 +113,7 @@ static void judging_clock(struct judging *j)
 		elapsed_us = INT64_C(1000) * SERVER_CLOCK_MOST_MS;
 	if (elapsed_us < 0)
 		elapsed_us = 0; /* our clock was set back */
-	if (elapsed_us < INT64_C(1000) * SERVER_CLOCK_MOST_MS)
-		j->server_end = j->in->now_ms + SERVER_CLOCK_MOST_MS - elapsed_us / 1000;
-	else
+	if (elapsed_us > INT64_C(1000) * SERVER_CLOCK_MOST_MS)
 		elapsed_us = INT64_C(1000) * SERVER_CLOCK_MOST_MS;
 	if (__builtin_add_overflow(server_us, elapsed_us, &j->server_us))
 		j->server_us = TIME_UNKNOWN;
