@@ -130,7 +130,7 @@ int http_endpoint_parse(struct http_endpoint *ret, const char *text, bool tls_de
 	int default_port, const char *server_name, struct err *err)
 {
 	struct http_endpoint e = { .text = endpoint_shown(text) };
-	struct endpoint_parts parts = { NULL };
+	struct endpoint_parts parts = { 0 };
 	int rc;
 
 	if (endpoint_split(&parts, text, tls_default) < 0 || !parts.scheme || !parts.host)
