@@ -6,6 +6,9 @@ src_libio_a_SOURCES = \
 	src/io/http-endpoint.c \
 	src/io/http-error.c \
 	src/io/wire.c src/io/wire.h \
+	src/io/pg.c src/io/pg.h \
+	src/io/pg-explain.c src/io/pg-explain.h \
+	src/io/pg-value.c \
 	src/io/yaml.c src/io/yaml.h
 
 # etcd's messages, made by protoc-c; never in the distribution, so that the header fits the protobuf-c that is there.

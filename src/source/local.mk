@@ -11,7 +11,13 @@ src_libsource_a_SOURCES = \
 	src/source/etcd-tell.c \
 	src/source/etcd-ttl.c \
 	src/source/option.c \
-	src/source/postgres.c \
+	src/source/postgres.c src/source/postgres.h \
+	src/source/postgres-facts.c \
+	src/source/postgres-key.c src/source/postgres-key.h \
+	src/source/postgres-picture.c \
+	src/source/postgres-session.c \
+	src/source/postgres-sql.c src/source/postgres-sql.h \
+	src/source/postgres-tools.c src/source/postgres-tools.h \
 	src/source/report.c src/source/report.h \
 	src/source/source.c src/source/source.h \
 	src/source/sources.def

@@ -1,0 +1,247 @@
+#include "config.h"
+
+#include "source/postgres.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "io/pg.h"
+#include "source/postgres-sql.h"
+#include "source/source.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The server gives up a little before we do, so that it is the server that ends its own work. */
+enum {
+	SERVER_MARGIN_MS = 250,
+	SERVER_LEAST_MS = 100,
+	IDLE_IN_TRANSACTION_MS = 10000
+};
+
+static const char statement_name[] = "baton_poll";
+
+static bool ask_cancelled(void *arg)
+{
+	return round_cancelled(arg);
+}
+
+struct pg_limit postgres_limit(struct round *r)
+{
+	return (struct pg_limit){
+		.clock = round_clock(r),
+		.deadline_ms = round_deadline_ms(r),
+		.wake_fd = round_wake_fd(r),
+		.cancelled = ask_cancelled,
+		.arg = r,
+	};
+}
+
+static int64_t server_timeout_ms(const struct postgres *p)
+{
+	int64_t ms = p->config->timeout_ms - SERVER_MARGIN_MS;
+
+	return ms > SERVER_LEAST_MS ? ms : SERVER_LEAST_MS;
+}
+
+/*
+ * Settings for the whole session, where it is ours alone. set_config takes them as parameters, and
+ * shows in the server's log as the SELECT that it is.
+ */
+static int settle(struct postgres *p, const struct pg_limit *limit, struct err *err)
+{
+	static const char sql[] =
+		"SELECT pg_catalog.set_config('default_transaction_read_only', 'on', false),\n"
+		"       pg_catalog.set_config('statement_timeout', $1, false),\n"
+		"       pg_catalog.set_config('lock_timeout', $2, false),\n"
+		"       pg_catalog.set_config('idle_in_transaction_session_timeout', $3, false),\n"
+		"       pg_catalog.set_config('search_path', 'pg_catalog', false)";
+	char statement[24], lock[24], idle[24];
+	const char *values[] = { statement, lock, idle };
+	struct pg_result *rows;
+	int rc;
+
+	snprintf(statement, sizeof(statement), "%" PRId64, server_timeout_ms(p));
+	snprintf(lock, sizeof(lock), "%" PRId64, server_timeout_ms(p) / 2);
+	snprintf(idle, sizeof(idle), "%d", IDLE_IN_TRANSACTION_MS);
+	rc = pg_query(p->pg, sql, values, ARRAY_LEN(values), limit, &rows, err);
+	if (rc)
+		return rc;
+	pg_result_free(rows);
+	return 0;
+}
+
+/* The key of each name that is made by hashtext, which the server alone can compute. */
+static int ask_hashes(struct postgres *p, const struct pg_limit *limit, struct err *err)
+{
+	static const char sql[] = "SELECT pg_catalog.hashtext(s)\n"
+				  "  FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY "
+				  "AS t (s, n) ORDER BY n";
+	const char *values[1];
+	struct pg_result *rows;
+	struct str list;
+	size_t i, row = 0;
+	int rc;
+
+	str_init(&list, 1024 * 1024);
+	pg_array_begin(&list);
+	for (i = 0; i < p->n_named; i++)
+		if (str_eq(p->named[i].name->recipe, "hashtext")) {
+			pg_array_add(&list, p->named[i].name->value);
+			row++;
+		}
+	pg_array_end(&list);
+	values[0] = list.s;
+	rc = row ? pg_query(p->pg, sql, values, 1, limit, &rows, err) : 0;
+	str_release(&list);
+	if (rc || !row)
+		return rc;
+	for (i = 0, row = 0; i < p->n_named; i++) {
+		int64_t hash;
+
+		if (!str_eq(p->named[i].name->recipe, "hashtext"))
+			continue;
+		p->named[i].known = pg_int(rows, row++, 0, &hash);
+		if (p->named[i].known)
+			p->named[i].key = pg_key_bigint(hash);
+	}
+	pg_result_free(rows);
+	return 0;
+}
+
+static void make_sql(struct postgres *p)
+{
+	struct str sql;
+
+	str_init(&sql, 64 * 1024);
+	postgres_sql_poll(&sql, p->facts.version, p->databases != NULL);
+	free(p->poll_sql);
+	p->poll_sql = str_take(&sql);
+}
+
+static int check_version(struct postgres *p, struct err *err)
+{
+	if (p->facts.version >= POSTGRES_OLDEST || p->pretends)
+		return 0;
+	return err_set(err, ERR_UNSUPPORTED,
+		"%s runs server version %d.%d, and baton reads 11 and newer", pg_place(p->pg),
+		p->facts.version / 10000, p->facts.version / 100 % 100);
+}
+
+static int prepare_session(struct postgres *p, const struct pg_limit *limit, struct err *err)
+{
+	int rc = postgres_facts_read(p, limit, err);
+
+	if (!rc)
+		rc = check_version(p, err);
+	if (rc)
+		return rc;
+	make_sql(p);
+	if (p->pretends)
+		return 0;
+	if (p->pooling == POOLING_NONE) {
+		rc = settle(p, limit, err);
+		if (!rc)
+			rc = pg_prepare(p->pg, statement_name, p->poll_sql, limit, err);
+		p->prepared = !rc;
+	}
+	return rc ? rc : ask_hashes(p, limit, err);
+}
+
+int postgres_session_open(struct postgres *p, const struct pg_limit *limit, struct err *err)
+{
+	const struct pg_settings settings = {
+		.conninfo = source_option_text(p->config, "conninfo"),
+		.password = p->password,
+		.application = "baton",
+	};
+	int rc;
+
+	if (p->pg && pg_is_stale(p->pg))
+		postgres_session_close(p);
+	if (p->pg)
+		return 0;
+	rc = pg_connect(&settings, limit, &p->pg, err);
+	if (rc)
+		return rc;
+	rc = prepare_session(p, limit, err);
+	if (rc)
+		postgres_session_close(p);
+	return rc;
+}
+
+void postgres_session_close(struct postgres *p)
+{
+	pg_close(p->pg);
+	p->pg = NULL;
+	p->pooling = POOLING_NONE;
+	p->prepared = p->pretends = p->pid_changed = false;
+	p->last_pid = 0;
+	p->seen_requests = p->seen_in = p->seen_out = 0;
+}
+
+static int ask(struct postgres *p, const struct pg_limit *limit, struct pg_result **ret_result,
+	struct err *err)
+{
+	char rows[24];
+	const char *values[] = { rows, p->databases };
+	size_t n = p->databases ? 2 : 1;
+
+	snprintf(rows, sizeof(rows), "%" PRId64, source_option_int(p->config, "rows"));
+	if (p->prepared)
+		return pg_query_prepared(p->pg, statement_name, values, n, limit, ret_result, err);
+	return pg_query(p->pg, p->poll_sql, values, n, limit, ret_result, err);
+}
+
+/* One transaction, whose settings end with it. */
+static int ask_in_transaction(struct postgres *p, const struct pg_limit *limit,
+	struct pg_result **ret_result, struct err *err)
+{
+	struct pg_result *result = NULL;
+	struct str begin;
+	int rc;
+
+	str_init(&begin, 1024);
+	str_addf(&begin,
+		"BEGIN READ ONLY; SET LOCAL statement_timeout = %" PRId64
+		"; SET LOCAL lock_timeout = %" PRId64
+		"; SET LOCAL idle_in_transaction_session_timeout = %d; SET LOCAL search_path = "
+		"pg_catalog",
+		server_timeout_ms(p), server_timeout_ms(p) / 2, IDLE_IN_TRANSACTION_MS);
+	rc = pg_command(p->pg, begin.s, limit, err);
+	str_release(&begin);
+	if (rc)
+		return rc;
+	rc = ask(p, limit, &result, err);
+	if (pg_is_broken(p->pg))
+		return rc;
+	if (rc) {
+		pg_command(p->pg, "ROLLBACK", limit, NULL);
+		return rc;
+	}
+	rc = pg_command(p->pg, "COMMIT", limit, err);
+	if (rc)
+		pg_result_free(result);
+	else
+		*ret_result = result;
+	return rc;
+}
+
+int postgres_session_ask(struct postgres *p, const struct pg_limit *limit,
+	struct pg_result **ret_result, struct err *err)
+{
+	int rc;
+
+	if (p->pooling != POOLING_TRANSACTION)
+		return ask(p, limit, ret_result, err);
+	rc = ask_in_transaction(p, limit, ret_result, err);
+	/* PgBouncer in statement mode: "transaction blocks not allowed in statement pooling mode",
+	 * 08P01. */
+	if (rc && str_eq(pg_sqlstate(p->pg), "08P01") && !pg_is_broken(p->pg)) {
+		p->pooling = POOLING_STATEMENT;
+		err_clear(err);
+		return ask(p, limit, ret_result, err);
+	}
+	return rc;
+}

@@ -1,0 +1,181 @@
+#include "config.h"
+
+#include "source/postgres-sql.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <string.h>
+
+/*
+ * What differs between versions: an expression from the version on that has it. {name} in the query
+ * is replaced by the newest that the server knows.
+ */
+struct variant {
+	const char *name;
+	int since;
+	const char *sql;
+};
+
+static const struct variant variants[] = {
+	/* pg_locks.waitstart: PostgreSQL 14's release notes, E.28.3.1 */
+	{ "{waitstart}", 140000, "waitstart" },
+	{ "{waitstart}", 0, "NULL::timestamptz AS waitstart" },
+	/* A CTE that is used once was always computed apart before 12, and must be asked to since.
+	 */
+	{ "{once}", 120000, "AS MATERIALIZED" },
+	{ "{once}", 0, "AS" },
+};
+
+static const char poll_head[] =
+	"WITH locks {once} (\n"
+	"  SELECT locktype, database, classid, objid, objsubid, mode, granted, pid,\n"
+	"         virtualtransaction, {waitstart}\n"
+	"    FROM pg_locks WHERE locktype = 'advisory' OR NOT granted\n"
+	"), advisory AS (\n"
+	"  SELECT * FROM locks WHERE locktype = 'advisory'";
+
+static const char poll_filter[] =
+	"\n     AND database IN (SELECT oid FROM pg_database WHERE datname = ANY ($2::text[]))";
+
+static const char poll_body[] =
+	"\n), total AS (\n"
+	"  SELECT count(*) AS n FROM advisory\n"
+	"), queued AS (\n"
+	"  SELECT DISTINCT database, classid, objid, objsubid FROM advisory WHERE NOT granted\n"
+	"), blocked AS (\n"
+	"  SELECT DISTINCT pid FROM locks\n"
+	"   WHERE NOT granted AND pid IN (SELECT pid FROM advisory) LIMIT {blocked}\n"
+	"), sessions AS (\n"
+	"  SELECT pid, count(*) FILTER (WHERE granted) AS held\n"
+	"    FROM advisory WHERE pid IS NOT NULL GROUP BY pid\n"
+	")\n"
+	"SELECT 0 AS kind, pg_backend_pid() AS pid, NULL::oid AS database, NULL::oid AS classid,\n"
+	"       NULL::oid AS objid, NULL::smallint AS objsubid, NULL::boolean AS share,\n"
+	"       pg_is_in_recovery() AS flag, clock_timestamp() AS at, NULL::text AS name,\n"
+	"       NULL::text AS usename, NULL::text AS client, NULL::text AS state,\n"
+	"       NULL::timestamptz AS state_change, NULL::timestamptz AS query_start,\n"
+	"       NULL::timestamptz AS xact_start, NULL::text AS wait_event, NULL::text AS query,\n"
+	"       NULL::text AS backend_type, NULL::boolean AS superuser, NULL::text AS blocked_by,\n"
+	"       n AS held\n"
+	"  FROM total\n"
+	"UNION ALL\n"
+	"SELECT 1, NULL, oid, NULL, NULL, NULL, NULL, NULL, NULL, datname, NULL, NULL, NULL, "
+	"NULL,\n"
+	"       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL\n"
+	"  FROM pg_database\n"
+	"UNION ALL\n"
+	"SELECT 2, s.pid, a.datid, NULL, NULL, NULL, NULL, NULL, a.backend_start,\n"
+	"       a.application_name, a.usename,\n"
+	"       CASE WHEN a.client_port = -1 THEN 'local' ELSE host(a.client_addr) END, a.state,\n"
+	"       a.state_change, a.query_start, a.xact_start, a.wait_event_type || '/' || "
+	"a.wait_event,\n"
+	"       left(a.query, 200), a.backend_type, r.rolsuper,\n"
+	"       CASE WHEN s.pid IN (SELECT pid FROM blocked)\n"
+	"            THEN array_to_string(pg_blocking_pids(s.pid), ',') END, s.held\n"
+	"  FROM sessions s LEFT JOIN pg_stat_activity a ON a.pid = s.pid\n"
+	"       LEFT JOIN pg_roles r ON r.oid = a.usesysid\n"
+	"UNION ALL\n"
+	"(SELECT 3, l.pid, l.database, l.classid, l.objid, l.objsubid, l.mode = 'ShareLock', "
+	"l.granted,\n"
+	"        l.waitstart, p.gid, p.owner, NULL, NULL, NULL, NULL, p.prepared, NULL, NULL, "
+	"NULL,\n"
+	"        NULL, NULL, NULL\n"
+	"   FROM advisory l\n"
+	"        LEFT JOIN pg_prepared_xacts p ON l.pid IS NULL\n"
+	"             AND l.virtualtransaction = '-1/' || p.transaction\n"
+	"        LEFT JOIN queued q ON (q.database, q.classid, q.objid, q.objsubid)\n"
+	"                            = (l.database, l.classid, l.objid, l.objsubid)\n"
+	/* Only where rows must be left out are they put in order: those with a queue stay, keys
+	   stay whole. */
+	"  ORDER BY CASE WHEN (SELECT n FROM total) > $1::bigint THEN q.classid IS NULL END,\n"
+	"           CASE WHEN (SELECT n FROM total) > $1::bigint THEN l.pid IS NOT NULL END,\n"
+	"           CASE WHEN (SELECT n FROM total) > $1::bigint THEN l.database END,\n"
+	"           CASE WHEN (SELECT n FROM total) > $1::bigint\n"
+	"                THEN (l.classid::bigint << 32) | l.objid::bigint END\n"
+	"  LIMIT $1::bigint)";
+
+static const char *variant_of(const char *name, size_t len, int version)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(variants); i++)
+		if (version >= variants[i].since && strncmp(variants[i].name, name, len) == 0 &&
+			!variants[i].name[len])
+			return variants[i].sql;
+	return NULL;
+}
+
+static void add_part(struct str *out, const char *part, int version)
+{
+	while (*part) {
+		size_t len = strcspn(part, "{");
+		const char *sql;
+
+		str_add_mem(out, part, len);
+		part += len;
+		if (!*part)
+			return;
+		len = strcspn(part, "}") + 1;
+		sql = variant_of(part, len, version);
+		if (sql)
+			str_add(out, sql);
+		else
+			str_addf(out, "%d", POSTGRES_BLOCKED_MAX);
+		part += len;
+	}
+}
+
+void postgres_sql_poll(struct str *out, int version, bool filtered)
+{
+	add_part(out, poll_head, version);
+	if (filtered)
+		add_part(out, poll_filter, version);
+	add_part(out, poll_body, version);
+}
+
+/*
+ * Asked before search_path is set, so all names are qualified. reset_val is what a new session
+ * would have, whatever this one has set. current_setting of tcp_keepalives_* tells what the
+ * operating system uses where the setting is 0 and the connection is TCP, and 0 on a Unix socket
+ * (PostgreSQL's manual, "Connection Settings").
+ */
+const char postgres_sql_facts[] =
+	"SELECT pg_catalog.pg_backend_pid(), pg_catalog.version(),\n"
+	"       (SELECT reset_val OPERATOR(pg_catalog.=) 'on' FROM pg_catalog.pg_settings\n"
+	"         WHERE name OPERATOR(pg_catalog.=) 'default_transaction_read_only'),\n"
+	"       pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8\n"
+	"         OPERATOR(pg_catalog.*) "
+	"(pg_catalog.current_setting('max_connections')::pg_catalog.int8\n"
+	"         OPERATOR(pg_catalog.+)\n"
+	"         pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int8),\n"
+	"       (SELECT CASE WHEN idle OPERATOR(pg_catalog.>) 0 AND span OPERATOR(pg_catalog.>) 0\n"
+	"                     AND n OPERATOR(pg_catalog.>) 0\n"
+	"                    THEN (idle OPERATOR(pg_catalog.+) (span OPERATOR(pg_catalog.*) n))\n"
+	"                         OPERATOR(pg_catalog.*) 1000 END\n"
+	"          FROM (SELECT "
+	"pg_catalog.current_setting('tcp_keepalives_count')::pg_catalog.int8,\n"
+	"                       "
+	"pg_catalog.current_setting('tcp_keepalives_idle')::pg_catalog.int8,\n"
+	"                       "
+	"pg_catalog.current_setting('tcp_keepalives_interval')::pg_catalog.int8\n"
+	"               ) AS k (n, idle, span)),\n"
+	"       pg_catalog.pg_is_in_recovery(),\n"
+	"       (SELECT rolsuper FROM pg_catalog.pg_roles\n"
+	"         WHERE rolname OPERATOR(pg_catalog.=) current_user),\n"
+	"       pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE'),\n"
+	"       pg_catalog.pg_has_role('pg_signal_backend', 'USAGE'),\n"
+	"       pg_catalog.current_database(), current_user,\n"
+	"       pg_catalog.current_setting('server_encoding')";
+
+/*
+ * The timeline: what is being written, from the name of the WAL file (its first eight digits); on a
+ * standby what is being received, else what the last restart point says. Both functions may be
+ * called by everybody unless that was revoked.
+ */
+const char postgres_sql_control[] =
+	"SELECT (SELECT system_identifier FROM pg_catalog.pg_control_system()),\n"
+	"       CASE WHEN pg_catalog.pg_is_in_recovery() THEN\n"
+	"            coalesce((SELECT received_tli FROM pg_catalog.pg_stat_wal_receiver),\n"
+	"                     (SELECT timeline_id FROM pg_catalog.pg_control_checkpoint()))\n"
+	"       ELSE ('x' OPERATOR(pg_catalog.||) pg_catalog.substr(pg_catalog.pg_walfile_name(\n"
+	"                 pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::pg_catalog.int4 END";

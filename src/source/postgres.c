@@ -1,0 +1,245 @@
+#include "config.h"
+
+#include "source/postgres.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "io/pg.h"
+#include "source/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Timelines and settings may change while a connection stays; they are read again after so long. */
+enum {
+	FACTS_MS = 60 * 1000,
+	PASSWORD_MAX = 4096
+};
+
+static const struct option_def postgres_options[] = {
+	{ "conninfo", OPTION_TEXT, "",
+		"How to connect, as psql takes it: \"service=orders\", \"host=a,b dbname=app\", a "
+		"postgresql:// "
+		"URI, or a database's name. Empty: libpq's environment (PGHOST, PGSERVICE, ...). A "
+		"password "
+		"belongs into the pgpass file, a service file, password_env or password_file.",
+		NULL, NULL, false },
+	{ "password_env", OPTION_TEXT, NULL,
+		"The name of an environment variable that holds the password.", NULL, NULL, false },
+	{ "password_file", OPTION_PATH, NULL, "A file whose first line is the password.", NULL,
+		NULL, false },
+	{ "databases", OPTION_LIST, NULL,
+		"Only locks of these databases. By default those of all databases of the server, "
+		"which one "
+		"connection sees.",
+		NULL, NULL, false },
+	{ "rows", OPTION_INT, "20000",
+		"The most lock rows that are read in one poll; how many more there are is said. "
+		"Keys with a "
+		"queue come first.",
+		NULL, NULL, false },
+	{ "query_text", OPTION_BOOL, "true",
+		"Whether the first 200 characters of each session's current or last query are "
+		"shown.",
+		NULL, NULL, false },
+	{ 0 },
+};
+
+static int read_password(struct postgres *p, struct err *err)
+{
+	const char *name = source_option_text(p->config, "password_env");
+	const char *path = source_option_text(p->config, "password_file");
+	struct str text;
+	int rc;
+
+	if (name && *name) {
+		const char *value = getenv(name);
+
+		if (!value)
+			return err_set(err, ERR_CONFIG,
+				"the environment variable %s, which password_env names, is not set",
+				name);
+		p->password = xstrdup(value);
+		return 0;
+	}
+	if (!path || !*path)
+		return 0;
+	str_init(&text, PASSWORD_MAX);
+	rc = fs_read(path, &text, err);
+	if (!rc) {
+		str_truncate(&text, strcspn(text.s, "\r\n"));
+		p->password = xstrdup(text.s);
+		explicit_bzero(text.s, text.len);
+	}
+	str_release(&text);
+	return rc ? err_prefix(err, "password_file") : 0;
+}
+
+static void read_databases(struct postgres *p)
+{
+	struct str list;
+	const char *item;
+	size_t i;
+
+	str_init(&list, 1024 * 1024);
+	pg_array_begin(&list);
+	for (i = 0; (item = source_option_item(p->config, "databases", i)); i++)
+		pg_array_add(&list, item);
+	pg_array_end(&list);
+	p->databases = i ? str_take(&list) : NULL;
+	str_release(&list);
+}
+
+static int make_names(struct postgres *p, struct err *err)
+{
+	size_t i;
+
+	p->named = xcalloc(p->config->n_names + 1, sizeof(*p->named));
+	for (i = 0; i < p->config->n_names; i++) {
+		int rc = pg_named_make(&p->config->names[i], &p->named[i], err);
+
+		if (rc)
+			return rc;
+		p->n_named++;
+	}
+	return 0;
+}
+
+static void postgres_close(void *state)
+{
+	struct postgres *p = state;
+	size_t i;
+
+	postgres_session_close(p);
+	postgres_facts_release(&p->facts);
+	for (i = 0; i < p->n_named; i++)
+		free(p->named[i].database);
+	free(p->named);
+	free(p->poll_sql);
+	free(p->databases);
+	if (p->password)
+		explicit_bzero(p->password, strlen(p->password));
+	free(p->password);
+	free(p);
+}
+
+static int postgres_open(const struct source_config *config, void **ret_state, struct err *err)
+{
+	struct postgres *p = xcalloc(1, sizeof(*p));
+	int rc;
+
+	p->config = config;
+	rc = pg_check_conninfo(source_option_text(config, "conninfo"), err);
+	if (!rc && source_option_int(config, "rows") < 1)
+		rc = err_set(err, ERR_CONFIG, "rows must be 1 or more");
+	if (!rc)
+		rc = read_password(p, err);
+	if (!rc)
+		rc = make_names(p, err);
+	if (rc) {
+		postgres_close(p);
+		return rc;
+	}
+	read_databases(p);
+	*ret_state = p;
+	return 0;
+}
+
+static void tell_cost(struct postgres *p, struct round *r, int64_t round_trip_ms)
+{
+	uint64_t requests = pg_requests(p->pg), in = pg_bytes_in(p->pg), out = pg_bytes_out(p->pg);
+
+	round_cost(
+		r, requests - p->seen_requests, in - p->seen_in, out - p->seen_out, round_trip_ms);
+	p->seen_requests = requests;
+	p->seen_in = in;
+	p->seen_out = out;
+}
+
+/* A server that lacks the views still tells what it is. */
+static int tell_pretender(struct postgres *p, struct round *r)
+{
+	round_begin(r);
+	round_end(r);
+	round_hidden_clear(r);
+	postgres_facts_tell(p, r, NULL);
+	return 0;
+}
+
+static void note_process(struct postgres *p, int64_t pid)
+{
+	p->pid_changed = p->pid_changed || (p->last_pid && p->last_pid != pid);
+	p->last_pid = (int)pid;
+}
+
+/* The facts again, when the server was promoted or they are old. */
+static int refresh_facts(
+	struct postgres *p, const struct pg_limit *limit, bool in_recovery, struct err *err)
+{
+	if (in_recovery == p->facts.in_recovery &&
+		clock_mono_ms(limit->clock) - p->facts.read_at_ms < FACTS_MS)
+		return 0;
+	return postgres_facts_read(p, limit, err);
+}
+
+static int tell_answer(struct postgres *p, struct round *r, const struct pg_limit *limit,
+	const struct pg_result *result, struct pg_moment *moment, struct err *err)
+{
+	int rc = postgres_picture_tell(p, r, result, moment, err);
+
+	if (rc)
+		return rc;
+	note_process(p, moment->pid);
+	rc = refresh_facts(p, limit, moment->in_recovery, err);
+	if (rc)
+		return rc;
+	postgres_facts_tell(p, r, moment);
+	return 0;
+}
+
+static int postgres_ask_and_tell(struct postgres *p, struct round *r, struct err *err)
+{
+	struct pg_limit limit = postgres_limit(r);
+	struct pg_moment moment = { 0 };
+	struct pg_result *result = NULL;
+	int64_t begun;
+	int rc = postgres_session_open(p, &limit, err);
+
+	if (rc)
+		return rc;
+	begun = round_now_ms(r);
+	rc = postgres_session_ask(p, &limit, &result, err);
+	if (rc && p->pretends && !pg_is_broken(p->pg))
+		return tell_pretender(p, r);
+	if (rc)
+		return rc;
+	moment.round_trip_ms = round_now_ms(r) - begun;
+	moment.read_us = clock_wall_us(round_clock(r));
+	rc = tell_answer(p, r, &limit, result, &moment, err);
+	pg_result_free(result);
+	if (!rc)
+		tell_cost(p, r, moment.round_trip_ms);
+	return rc;
+}
+
+static int postgres_poll(void *state, struct round *r, struct err *err)
+{
+	struct postgres *p = state;
+	int rc = postgres_ask_and_tell(p, r, err);
+
+	/* Begin anew after any failure: a session in an unknown state is not worth keeping. */
+	if (rc)
+		postgres_session_close(p);
+	return rc;
+}
+
+const struct source_ops source_postgres = {
+	.kind = "postgres",
+	.summary = "PostgreSQL advisory locks, servers 11 and newer",
+	.options = postgres_options,
+	.interval_ms = 1000,
+	.open = postgres_open,
+	.poll = postgres_poll,
+	.close = postgres_close,
+};

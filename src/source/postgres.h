@@ -1,0 +1,93 @@
+#ifndef SOURCE_POSTGRES_H
+#define SOURCE_POSTGRES_H
+
+#include "source/postgres-key.h"
+#include "io/pg.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct round;
+struct source_config;
+
+/* The inside of the source of kind "postgres", for its own files (postgres-*.c) and their tests. */
+
+/*
+ * How far the connection can be trusted to stay with one session of the server. Through a pooler
+ * nothing may be set that outlives a transaction: it would fall to whoever gets that session next.
+ */
+enum pooling {
+	POOLING_NONE,        /* the process id that was told is the one that answers: no pooler */
+	POOLING_TRANSACTION, /* a pooler: each poll is one read-only transaction, settings by SET
+				LOCAL */
+	POOLING_STATEMENT,   /* a pooler that allows no transactions: bare SELECTs */
+};
+
+/* What one connection knows of its server; texts are raw. */
+struct pg_facts {
+	char *text; /* version() */
+	char *database, *role, *encoding;
+	int version;                                                 /* server_version_num */
+	int64_t read_at_ms;                                          /* our monotonic clock */
+	int64_t capacity, keepalive_ms, system_identifier, timeline; /* TIME_UNKNOWN: not known */
+	bool read_only, in_recovery;
+	bool superuser, reads_all, signals;
+	bool control_refused; /* system identifier and timeline may not be read */
+};
+
+struct postgres {
+	const struct source_config *config;
+	char *password;  /* NULL */
+	char *databases; /* the option as an array of text; NULL: all */
+	struct pg *pg;   /* NULL: not connected */
+	enum pooling pooling;
+	int last_pid;     /* the server's process that answered last; 0: none yet */
+	bool pid_changed; /* two polls were answered by two processes: a pooler, in transaction mode
+			   */
+	bool prepared;
+	bool pretends; /* only resembles PostgreSQL: no advisory locks, or no views to see them */
+	struct pg_facts facts;
+	struct pg_named *named;
+	size_t n_named;
+	char *poll_sql;
+	uint64_t seen_requests, seen_in, seen_out; /* of this connection, told already */
+};
+
+/* What the poll's own row says. */
+struct pg_moment {
+	int64_t pid, total; /* total: advisory rows in the server */
+	int64_t server_us;  /* TIME_UNKNOWN */
+	int64_t read_us;    /* our wall clock when the answer came */
+	int64_t round_trip_ms;
+	bool in_recovery;
+	size_t n_rows;   /* lock rows that came */
+	size_t n_hidden; /* sessions of which only the pid and the name are shown */
+	size_t n_sessions;
+};
+
+/* Reads the server's facts (postgres-facts.c), on a new connection or again. */
+int postgres_facts_read(struct postgres *p, const struct pg_limit *limit, struct err *err);
+void postgres_facts_release(struct pg_facts *facts);
+/* Tells the source's own singleton, the version, and what is hidden. moment may be NULL. */
+void postgres_facts_tell(struct postgres *p, struct round *r, const struct pg_moment *moment);
+
+/*
+ * Turns an answer to the poll's query into singletons, and puts them (postgres-picture.c). Fills
+ * moment's counts. ERR_PROTO when it isn't such an answer.
+ */
+int postgres_picture_tell(struct postgres *p, struct round *r, const struct pg_result *result,
+	struct pg_moment *moment, struct err *err);
+/* The server's row alone; false when there is none. */
+bool postgres_moment_read(const struct pg_result *result, struct pg_moment *moment);
+
+/* The round's deadline and wake descriptor, as io/pg.h takes them. */
+struct pg_limit postgres_limit(struct round *r);
+/* Connects and prepares the session, where that isn't done (postgres-session.c). */
+int postgres_session_open(struct postgres *p, const struct pg_limit *limit, struct err *err);
+void postgres_session_close(struct postgres *p);
+/* Asks the poll's query, in whatever wrapping the pooling needs. */
+int postgres_session_ask(struct postgres *p, const struct pg_limit *limit,
+	struct pg_result **ret_result, struct err *err);
+
+#endif
