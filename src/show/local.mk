@@ -1,3 +1,7 @@
 noinst_LIBRARIES += src/libshow.a
 src_libshow_a_SOURCES = \
-	src/show/show.c src/show/show.h
+	src/show/json.c src/show/json.h \
+	src/show/out.c src/show/out.h \
+	src/show/show.c src/show/show.h \
+	src/show/show-json.c src/show/show-text.c \
+	src/show/table.c src/show/table.h

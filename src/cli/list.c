@@ -1,0 +1,38 @@
+#include "config.h"
+
+#include "cli/look.h"
+
+#include <unistd.h>
+
+static int list_run(struct cli *cli)
+{
+	struct show_style style = cli_style(cli);
+	struct board *board;
+	struct look look;
+	struct show show;
+	struct out out;
+	int code = look_open(&look, cli, true, true, NULL);
+
+	if (code)
+		return code;
+	board = look_wait(&look);
+	look_complain(&look, board);
+	out_init(&out, STDOUT_FILENO);
+	show_init(&show, cli_show_ops(cli), &out, &style, board);
+	show.patience_ms = look_patience_ms(&look);
+	show_list(&show, board, cli->states);
+	code = cli_close(&out, look_exit_code(board));
+	board_unref(board);
+	look_close(&look);
+	return code;
+}
+
+const struct command command_list = {
+	.name = "list",
+	.summary = "Print one picture of all singletons, and exit.",
+	.help = "Each source is read once. Singletons are sorted by state, the worst first, then "
+		"by id. "
+		"Sources that can't be read are named on standard error.",
+	.takes = TAKES_SOURCES | TAKES(JSON) | TAKES(STATE),
+	.run = list_run,
+};

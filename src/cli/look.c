@@ -1,0 +1,109 @@
+#include "config.h"
+
+#include "cli/look.h"
+#include "base/clock.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int look_load(struct look *look, const struct cli *cli, struct err *err)
+{
+	int rc = settings_load(cli->config, cli->timeout_ms, &look->settings, err);
+
+	if (rc)
+		return rc;
+	if (cli->n_sources)
+		rc = settings_choose(look->settings, cli->sources, cli->n_sources, err);
+	if (!rc && !look->settings->n_sources)
+		rc = err_set(err, ERR_CONFIG, "%s",
+			look->settings->looked_for ? look->settings->looked_for
+						   : "the config names no source");
+	if (rc) {
+		settings_free(look->settings);
+		look->settings = NULL;
+	}
+	return rc;
+}
+
+int look_open(
+	struct look *look, const struct cli *cli, bool one_shot, bool start, struct err *quiet)
+{
+	struct fleet_options options = {
+		.clock = &clock_system, .one_shot = one_shot, .memory = !cli->no_memory
+	};
+	struct err err = { 0 };
+	size_t i;
+
+	*look = (struct look){ .one_shot = one_shot, .started_ms = clock_mono_ms(&clock_system) };
+	if (look_load(look, cli, quiet ? quiet : &err)) {
+		if (!quiet && str_starts(err.text, "No source"))
+			fputs(err.text, stderr);
+		else if (!quiet)
+			cli_complain("%s", err.text);
+		return EXIT_CODE_CONFIG;
+	}
+	for (i = 0; i < look->settings->n_sources; i++)
+		if (look->settings->sources[i].timeout_ms > look->timeout_ms)
+			look->timeout_ms = look->settings->sources[i].timeout_ms;
+	look->fleet = fleet_new(look->settings, &options);
+	if (start)
+		fleet_start(look->fleet);
+	return 0;
+}
+
+/* The sources keep their own deadline; half of it more is for a call that can't be interrupted. */
+struct board *look_wait(struct look *look)
+{
+	fleet_wait_settled(look->fleet, look->started_ms + look->timeout_ms * 3 / 2);
+	return fleet_board(look->fleet);
+}
+
+int64_t look_patience_ms(const struct look *look)
+{
+	return look->one_shot ? look->timeout_ms : 0;
+}
+
+static bool look_answered(const struct snapshot *snap)
+{
+	return snap->state == SOURCE_OK || snap->state == SOURCE_DEGRADED;
+}
+
+void look_complain(const struct look *look, const struct board *board)
+{
+	struct show show = { .patience_ms = look_patience_ms(look) };
+	size_t i;
+
+	for (i = 0; i < board->n_snapshots; i++) {
+		const struct snapshot *snap = board->snapshots[i];
+		char why[64];
+		const char *error = show_source_error(&show, snap, why, sizeof(why));
+
+		if (error)
+			cli_complain("%s: %s", snap->source, error);
+	}
+}
+
+int look_exit_code(const struct board *board)
+{
+	size_t i, answered = 0;
+
+	for (i = 0; i < board->n_snapshots; i++)
+		answered += look_answered(board->snapshots[i]);
+	if (answered == board->n_snapshots)
+		return EXIT_CODE_OK;
+	return answered ? EXIT_CODE_PARTIAL : EXIT_CODE_NO_SOURCE;
+}
+
+void look_close(struct look *look)
+{
+	int64_t wait_ms = look->timeout_ms / 4 < 500 ? look->timeout_ms / 4 : 500;
+
+	if (look->fleet) {
+		fleet_stop(look->fleet, wait_ms);
+		fleet_free(look->fleet);
+	}
+	settings_free(look->settings);
+	*look = (struct look){ .settings = NULL };
+}

@@ -1,0 +1,41 @@
+#ifndef CLI_LOOK_H
+#define CLI_LOOK_H
+
+#include "cli/command.h"
+#include "control/fleet.h"
+#include "control/settings.h"
+
+/* The settings and the fleet of a command that looks at sources. */
+struct look {
+	struct settings *settings;
+	struct fleet *fleet;
+	int64_t started_ms;
+	int64_t timeout_ms; /* the longest of the sources' */
+	bool one_shot;
+};
+
+/*
+ * Reads the config, chooses the sources that --source names, and starts to poll them (unless start
+ * is false). Returns 0, or an exit code after it said what is wrong: EXIT_CODE_CONFIG, also when
+ * there is nothing to look at. With quiet the sentence is left in err.
+ */
+int look_open(
+	struct look *look, const struct cli *cli, bool one_shot, bool start, struct err *quiet);
+
+/* Waits until every source has answered or its time is over, and returns the board: one reference.
+ */
+struct board *look_wait(struct look *look);
+
+/* The deadline for each source, for messages, where a one-shot command gave up waiting; else 0. */
+int64_t look_patience_ms(const struct look *look);
+
+/* Names the sources that did not answer, and what they said, on standard error. */
+void look_complain(const struct look *look, const struct board *board);
+
+/* EXIT_CODE_OK, EXIT_CODE_PARTIAL or EXIT_CODE_NO_SOURCE, by how many sources answered. */
+int look_exit_code(const struct board *board);
+
+/* Stops the threads, saves the memory, frees everything. A thread that hangs is left behind. */
+void look_close(struct look *look);
+
+#endif

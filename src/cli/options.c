@@ -1,0 +1,50 @@
+#include "config.h"
+
+#include "cli/command.h"
+
+const struct cli_option cli_options[OPT_COUNT] = {
+	[OPT_CONFIG] = { .name = "config",
+		.letter = 'c',
+		.value = "FILE",
+		.completes = "file",
+		.help = "Read this config instead of BATON_CONFIG or the default one." },
+	[OPT_SOURCE] = { .name = "source",
+		.letter = 's',
+		.value = "NAME",
+		.completes = "source",
+		.help = "Look at this source only. May be given several times." },
+	[OPT_TIMEOUT] = { .name = "timeout",
+		.value = "SECONDS",
+		.help = "The deadline for each source, by default 5 or what the config says. A "
+			"command that "
+			"makes one picture ends within twice that, whatever hangs." },
+	[OPT_JSON] = { .name = "json", .help = "Write JSON, as baton-1.schema.json describes it." },
+	[OPT_STATE] = { .name = "state",
+		.value = "STATE",
+		.completes = "state",
+		.help = "Only singletons in this state; a word may be cut short. May be given "
+			"several times." },
+	[OPT_IGNORE] = { .name = "ignore",
+		.value = "FINDING",
+		.completes = "finding",
+		.help = "Pass over findings of this code. May be given several times." },
+	[OPT_NO_MEMORY] = { .name = "no-memory",
+		.help = "Neither read nor write what was observed before." },
+	[OPT_COLOR] = { .name = "color",
+		.value = "WHEN",
+		.choices = "auto|always|never",
+		.help = "Colour the text: auto (a terminal, and NO_COLOR is not set), always or "
+			"never." },
+	[OPT_ASCII] = { .name = "ascii",
+		.help = "Draw with ASCII only, whatever the locale says." },
+	[OPT_THEME] = { .name = "theme",
+		.value = "NAME",
+		.completes = "theme",
+		.help = "The console's theme." },
+	[OPT_PRINT] = { .name = "print", .help = "Print the config instead of writing the file." },
+	[OPT_FORCE] = { .name = "force", .help = "Replace the file that is there." },
+	[OPT_HELP] = { .name = "help", .letter = 'h', .help = "Explain the command, and stop." },
+	[OPT_VERSION] = { .name = "version",
+		.letter = 'V',
+		.help = "Print the version, and stop." },
+};

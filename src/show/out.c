@@ -1,0 +1,115 @@
+#include "config.h"
+
+#include "show/out.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void out_init(struct out *out, int fd)
+{
+	*out = (struct out){ .fd = fd, .buf = xmalloc(OUT_BUFFER) };
+}
+
+/* A descriptor that somebody made non-blocking is waited for. */
+static int out_wait(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -1 : 0;
+}
+
+void out_flush(struct out *out)
+{
+	size_t done = 0;
+
+	while (done < out->n && !out->error) {
+		ssize_t n = write(out->fd, out->buf + done, out->n - done);
+
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno == EAGAIN ? out_wait(out->fd) < 0 : errno != EINTR)
+			out->error = errno;
+	}
+	out->n = 0;
+}
+
+int out_close(struct out *out)
+{
+	out_flush(out);
+	free(out->buf);
+	out->buf = NULL;
+	return out->error;
+}
+
+void out_mem(struct out *out, const void *mem, size_t len)
+{
+	const char *s = mem;
+
+	while (len) {
+		size_t room = OUT_BUFFER - out->n, part = len < room ? len : room;
+
+		memcpy(out->buf + out->n, s, part);
+		out->n += part;
+		s += part;
+		len -= part;
+		if (out->n == OUT_BUFFER)
+			out_flush(out);
+	}
+}
+
+void out_text(struct out *out, const char *s)
+{
+	out_mem(out, s, strlen(s));
+}
+
+void out_fmt(struct out *out, const char *fmt, ...)
+{
+	char text[4096];
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (len > 0)
+		out_mem(out, text, (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1);
+}
+
+void out_spaces(struct out *out, size_t n)
+{
+	while (n--)
+		out_char(out, ' ');
+}
+
+void out_int(struct out *out, int64_t value)
+{
+	char digits[24];
+	size_t at = sizeof(digits);
+	uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+
+	do {
+		digits[--at] = (char)('0' + left % 10);
+		left /= 10;
+	} while (left);
+	if (value < 0)
+		digits[--at] = '-';
+	out_mem(out, digits + at, sizeof(digits) - at);
+}
+
+void out_hex(struct out *out, uint64_t value)
+{
+	char digits[16];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = "0123456789abcdef"[value & 15];
+		value >>= 4;
+	} while (value);
+	out_mem(out, digits + at, sizeof(digits) - at);
+}

@@ -1,0 +1,44 @@
+#ifndef SHOW_OUT_H
+#define SHOW_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	OUT_BUFFER = 65536
+};
+
+/*
+ * Buffered output to a descriptor, or into memory for tests. The first failure is kept, and what is
+ * added after it is dropped: write freely, ask once at the end. SIGPIPE must be ignored.
+ */
+struct out {
+	int fd;
+	int error; /* errno of the first failure; 0 */
+	size_t n;
+	char *buf;
+};
+
+void out_init(struct out *out, int fd);
+/* Flushes and frees; returns 0, or the errno of the first failure. */
+int out_close(struct out *out);
+void out_flush(struct out *out);
+
+void out_mem(struct out *out, const void *mem, size_t len);
+void out_text(struct out *out, const char *s);
+void out_fmt(struct out *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void out_spaces(struct out *out, size_t n);
+
+/* Without printf's cost, for what is written a hundred thousand times. */
+void out_int(struct out *out, int64_t value);
+void out_hex(struct out *out, uint64_t value);
+
+static inline void out_char(struct out *out, char c)
+{
+	if (out->n == OUT_BUFFER)
+		out_flush(out);
+	out->buf[out->n++] = c;
+}
+
+#endif

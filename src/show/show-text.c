@@ -1,0 +1,564 @@
+#include "config.h"
+
+#include "show/show.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "show/table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TEXT_WRAP_LEAST = 40,
+	TEXT_WRAP_PLAIN = 100, /* no terminal: as wide as the manual */
+	TEXT_INDENT = 10
+};
+
+static const struct table_column text_columns[] = {
+	{ .title = "S", .keep = true },
+	{ .title = "STATE", .keep = true },
+	{ .title = "SINGLETON", .keep = true },
+	{ .title = "NAME", .hide_empty = true, .shrink_to = 8, .drop = 2 },
+	{ .title = "HOLDER", .shrink_to = 12 },
+	{ .title = "WAIT", .right = true, .drop = 5 },
+	{ .title = "TOKEN", .right = true, .hide_empty = true, .drop = 4 },
+	{ .title = "LEASE", .right = true, .hide_empty = true, .drop = 6 },
+	{ .title = "SINCE", .right = true, .drop = 3 },
+	{ .title = "FINDINGS", .hide_empty = true, .shrink_to = 10, .drop = 1 },
+};
+
+struct show_text_state {
+	struct table table;
+	size_t n_rows;
+};
+
+/* The colours of states are those of the terminal's own palette; the letter says the same. */
+static const char *text_color(enum state state)
+{
+	static const char *const colors[STATE_COUNT] = {
+		[STATE_DUPLICATE] = "\033[1;31m",
+		[STATE_STALE] = "\033[31m",
+		[STATE_ORPHAN] = "\033[35m",
+		[STATE_STUCK] = "\033[31m",
+		[STATE_EXPIRING] = "\033[33m",
+		[STATE_CONTENDED] = "\033[36m",
+		[STATE_FREE] = "\033[2m",
+		[STATE_SUSPENDED] = "\033[2m",
+		[STATE_UNKNOWN] = "\033[2m",
+	};
+
+	return colors[state];
+}
+
+static void text_age(struct str *out, int64_t now_us, int64_t since_us)
+{
+	char age[CLOCK_TEXT_MAX] = "-";
+
+	if (since_us != TIME_UNKNOWN)
+		clock_format_age(age, (now_us - since_us) / 1000);
+	str_add(out, age);
+}
+
+static void text_begin(struct show *show, const char *page)
+{
+	struct show_text_state *state = xcalloc(1, sizeof(*state));
+
+	(void)page;
+	table_init(&state->table, text_columns, ARRAY_LEN(text_columns));
+	show->state = state;
+}
+
+static void text_end(struct show *show)
+{
+	struct show_text_state *state = show->state;
+
+	if (!show->whole)
+		table_print(&state->table, &show->style, show->out);
+	table_release(&state->table);
+	free(state);
+	show->state = NULL;
+}
+
+static void text_section(struct show *show, enum show_section section)
+{
+	if (section == SHOW_HISTORY)
+		out_text(show->out, "history\n");
+}
+
+static void text_section_end(struct show *show, enum show_section section)
+{
+	struct show_text_state *state = show->state;
+
+	if (section == SHOW_HISTORY && !state->n_rows)
+		out_text(show->out, "  nothing yet\n");
+}
+
+/* A sentence, broken at spaces, with its lines indented. The first line stands where we are. */
+static void text_wrap(struct show *show, size_t indent, const char *text)
+{
+	size_t columns = show->style.columns ? show->style.columns : TEXT_WRAP_PLAIN;
+	size_t room = columns > indent + TEXT_WRAP_LEAST ? columns - indent : TEXT_WRAP_LEAST;
+	size_t used = 0;
+
+	while (*text) {
+		size_t len = strcspn(text, " "), width;
+		char *word = xstrndup(text, len);
+
+		width = text_width(word);
+		if (used && used + 1 + width > room) {
+			out_char(show->out, '\n');
+			out_spaces(show->out, indent);
+			used = 0;
+		} else if (used) {
+			out_char(show->out, ' ');
+			used++;
+		}
+		out_text(show->out, word);
+		used += width;
+		free(word);
+		text += len;
+		text += strspn(text, " ");
+	}
+	out_char(show->out, '\n');
+}
+
+static void text_field(struct show *show, const char *name, const char *text)
+{
+	out_fmt(show->out, "  %-*s", TEXT_INDENT - 2, name);
+	text_wrap(show, TEXT_INDENT, text);
+}
+
+static void text_details(struct show *show, const struct detail *details, size_t n, size_t indent)
+{
+	struct str line;
+	size_t i;
+
+	if (!n)
+		return;
+	str_init(&line, 1024 * 1024);
+	for (i = 0; i < n; i++) {
+		str_addf(&line, "%s%s ", i ? ", " : "", detail_word(details[i].id)->word);
+		show_detail_text(&details[i], show->now_ms, &line);
+	}
+	out_spaces(show->out, indent);
+	text_wrap(show, indent, line.s);
+	str_release(&line);
+}
+
+static void text_source(struct show *show, const struct snapshot *snap, const struct row *cross)
+{
+	char why[64], age[CLOCK_TEXT_MAX];
+	const char *error = show_source_error(show, snap, why, sizeof(why));
+	struct str line;
+
+	(void)cross;
+	if (!show->whole)
+		return;
+	str_init(&line, 8192);
+	str_addf(&line, "%s (%s%s%s), %s", snap->source, snap->kind, snap->environment ? ", " : "",
+		snap->environment ? snap->environment : "", source_state_word(snap->state));
+	if (snap->picture_ms != TIME_UNKNOWN) {
+		clock_format_age(age, show->now_ms - snap->picture_ms);
+		str_addf(&line, ", picture %s old", age);
+	}
+	if (snap->server)
+		str_addf(&line, ", %s", snap->server);
+	if (error)
+		str_addf(&line, ": %s", error);
+	text_field(show, "source", line.s);
+	str_release(&line);
+}
+
+static void text_source_end(struct show *show)
+{
+	(void)show;
+}
+
+static void text_holder_cell(struct str *out, const struct singleton *s)
+{
+	const struct claim *holder = singleton_holder(s);
+	uint32_t holders = singleton_count(s, CLAIM_HOLDER);
+
+	str_add(out, holder ? holder->identity : "-");
+	if (holders > 1)
+		str_addf(out, " +%" PRIu32, holders - 1);
+}
+
+static void text_findings_cell(struct str *out, const struct verdict *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_findings; i++)
+		str_addf(out, "%s%s", i ? "," : "", finding_word(v->findings[i].code)->word);
+	if (!v->n_findings)
+		str_add(out, "-");
+}
+
+/* Since when somebody holds it, or since when nobody does. */
+static int64_t text_since(const struct row *row)
+{
+	return singleton_holder(row->s) && row->v.first_seen_us != TIME_UNKNOWN
+		       ? row->v.first_seen_us
+		       : row->v.state_since_us;
+}
+
+static void text_lease_cell(struct str *out, const struct singleton *s, int64_t now_ms)
+{
+	char age[CLOCK_TEXT_MAX] = "-";
+
+	if (s->lease_deadline_ms != TIME_UNKNOWN)
+		clock_format_age(age, s->lease_deadline_ms - now_ms);
+	str_add(out, age);
+}
+
+static void text_table_row(struct show *show, const struct snapshot *snap, const struct row *row)
+{
+	struct show_text_state *state = show->state;
+	struct table *table = &state->table;
+	struct str *out = &table->texts;
+	enum state shown = board_state(snap, row);
+	uint32_t waiters = singleton_count(row->s, CLAIM_WAITER);
+
+	table_row(table, text_color(shown));
+	str_add_char(out, state_word(shown)->letter);
+	table_cell(table);
+	str_add(out, state_word(shown)->word);
+	table_cell(table);
+	str_add(out, row->s->id);
+	table_cell(table);
+	str_add(out, row->s->name ? row->s->name : "-");
+	table_cell(table);
+	text_holder_cell(out, row->s);
+	table_cell(table);
+	if (waiters)
+		str_addf(out, "%" PRIu32, waiters);
+	else
+		str_add_char(out, '-');
+	table_cell(table);
+	if (row->s->has_token)
+		str_addf(out, "%" PRId64, row->s->token);
+	else
+		str_add_char(out, '-');
+	table_cell(table);
+	text_lease_cell(out, row->s, show->now_ms);
+	table_cell(table);
+	text_age(out, show->now_us, text_since(row));
+	table_cell(table);
+	text_findings_cell(out, &row->v);
+	table_cell(table);
+}
+
+static void text_title(struct show *show, const char *id, const char *name, enum state state)
+{
+	const char *color = show->style.color ? text_color(state) : NULL;
+
+	out_text(show->out, id);
+	if (name)
+		out_fmt(show->out, "  \"%s\"", name);
+	out_fmt(show->out, "  %s%s%s\n", color ? color : "", state_word(state)->word,
+		color ? "\033[0m" : "");
+}
+
+static void text_token(struct show *show, const struct row *row)
+{
+	struct str line;
+
+	if (!row->s->has_token)
+		return;
+	str_init(&line, 256);
+	str_addf(&line, "%" PRId64 " %s", row->s->token, token_kind_word(row->s->token_kind)->word);
+	if (row->v.has_highest && row->v.highest_token != row->s->token)
+		str_addf(&line, ", highest ever seen %" PRId64, row->v.highest_token);
+	text_field(show, "token", line.s);
+	str_release(&line);
+}
+
+static void text_lease(struct show *show, const struct singleton *s)
+{
+	char granted[CLOCK_TEXT_MAX], left[CLOCK_TEXT_MAX];
+	struct str line;
+
+	if (s->lease_granted_ms == TIME_UNKNOWN && s->lease_deadline_ms == TIME_UNKNOWN)
+		return;
+	str_init(&line, 256);
+	if (s->lease_granted_ms != TIME_UNKNOWN) {
+		clock_format_age(granted, s->lease_granted_ms);
+		str_addf(&line, "granted %s", granted);
+	}
+	if (s->lease_deadline_ms != TIME_UNKNOWN) {
+		int64_t remains = s->lease_deadline_ms - show->now_ms;
+
+		clock_format_age(left, remains < 0 ? -remains : remains);
+		str_addf(&line, "%s%s %s", line.len ? ", " : "", left,
+			remains < 0 ? "past its end" : "left");
+	}
+	text_field(show, "lease", line.s);
+	str_release(&line);
+}
+
+static void text_since_field(struct show *show, const struct row *row)
+{
+	char at[CLOCK_TEXT_MAX];
+	struct str line;
+
+	str_init(&line, 256);
+	if (row->v.first_seen_us != TIME_UNKNOWN) {
+		clock_format_utc(at, row->v.first_seen_us, 3);
+		str_addf(&line, "holder first seen %s, ", at);
+		text_age(&line, show->now_us, row->v.first_seen_us);
+		str_add(&line, " ago");
+	}
+	if (row->v.known_since_us != TIME_UNKNOWN) {
+		clock_format_utc(at, row->v.known_since_us, 3);
+		str_addf(&line, "%sknown since %s", line.len ? "; " : "", at);
+	}
+	if (line.len)
+		text_field(show, "since", line.s);
+	str_release(&line);
+}
+
+static void text_whole(struct show *show, const struct snapshot *snap, const struct row *row)
+{
+	struct str line;
+
+	text_title(show, row->s->id, row->s->name, board_state(snap, row));
+	str_init(&line, 512);
+	str_addf(&line, "%s, %s", mechanism_word(row->s->mechanism)->word,
+		mechanism_word(row->s->mechanism)->help);
+	text_field(show, "by", line.s);
+	str_release(&line);
+	text_token(show, row);
+	text_lease(show, row->s);
+	text_since_field(show, row);
+	if (row->v.role)
+		text_field(show, "role", row->v.role);
+	text_details(show, row->s->details, row->s->n_details, TEXT_INDENT);
+}
+
+static void text_singleton(struct show *show, const struct snapshot *snap, const struct row *row)
+{
+	if (show->whole)
+		text_whole(show, snap, row);
+	else if (show->state)
+		text_table_row(show, snap, row);
+}
+
+static void text_singleton_end(
+	struct show *show, const struct snapshot *snap, const struct row *row)
+{
+	(void)show;
+	(void)snap;
+	(void)row;
+}
+
+static void text_claims(struct show *show, enum claim_kind kind, size_t n)
+{
+	if (show->whole && kind == CLAIM_HOLDER && n == 0)
+		text_field(show, "holder", "nobody");
+}
+
+static void text_claim(struct show *show, const struct claim *claim)
+{
+	static const char *const names[] = {
+		[CLAIM_HOLDER] = "holder",
+		[CLAIM_WAITER] = "waiter",
+		[CLAIM_MEMBER] = "member",
+	};
+	struct str line;
+
+	if (!show->whole || claim->kind == CLAIM_MEMBER)
+		return;
+	str_init(&line, 16384);
+	if (claim->position)
+		str_addf(&line, "%" PRIu32 ". ", claim->position);
+	str_addf(&line, "%s   (%s)", claim->identity, claim->key);
+	text_field(show, names[claim->kind], line.s);
+	text_details(show, claim->details, claim->n_details, TEXT_INDENT + 2);
+	str_release(&line);
+}
+
+static void text_claims_end(struct show *show, enum claim_kind kind)
+{
+	(void)show;
+	(void)kind;
+}
+
+static void text_findings(struct show *show, size_t n)
+{
+	(void)show;
+	(void)n;
+}
+
+static void text_finding(struct show *show, const struct finding *f)
+{
+	char head[64];
+
+	if (!show->whole)
+		return;
+	snprintf(head, sizeof(head), "%c %s ", f->severity == SEVERITY_INFO ? '-' : '!',
+		finding_word(f->code)->word);
+	out_text(show->out, "  ");
+	out_text(show->out, head);
+	text_wrap(show, strlen(head) + 2, f->text);
+	if (!f->advice)
+		return;
+	out_text(show->out, "    > ");
+	text_wrap(show, 6, f->advice);
+}
+
+static void text_findings_end(struct show *show)
+{
+	(void)show;
+}
+
+/* A role stands in the table like what it joins. */
+static void text_role_row(struct show *show, const struct role_view *view)
+{
+	struct show_text_state *state = show->state;
+	struct table *table = &state->table;
+	struct str *out = &table->texts;
+	size_t i, present = 0;
+
+	table_row(table, text_color(view->self->v.state));
+	str_add_char(out, state_word(view->self->v.state)->letter);
+	table_cell(table);
+	str_add(out, state_word(view->self->v.state)->word);
+	table_cell(table);
+	str_addf(out, "role/%s", view->role->name);
+	table_cell(table);
+	str_add_char(out, '-');
+	table_cell(table);
+	for (i = 0; i < view->role->n_witnesses; i++)
+		present += view->witnesses[i] != NULL;
+	str_addf(out, "%zu of %zu witnesses", present, view->role->n_witnesses);
+	table_cell(table);
+	for (i = 0; i < 4; i++) {
+		str_add_char(out, '-');
+		table_cell(table);
+	}
+	if (view->self)
+		text_findings_cell(out, &view->self->v);
+	else
+		str_add_char(out, '-');
+	table_cell(table);
+}
+
+static void text_role(struct show *show, const struct role_view *view)
+{
+	size_t i;
+
+	if (!show->whole) {
+		text_role_row(show, view);
+		return;
+	}
+	out_text(show->out, "role/");
+	text_title(show, view->role->name, NULL, view->self->v.state);
+	text_field(show, "harm",
+		harm_word(view->role->harm) ? harm_word(view->role->harm) : "not said");
+	for (i = 0; i < view->role->n_witnesses; i++) {
+		const struct row *row = view->witnesses[i];
+		const struct claim *holder = row ? singleton_holder(row->s) : NULL;
+		struct str line;
+
+		str_init(&line, 16384);
+		str_addf(&line, "%s  %s  %s", view->role->witnesses[i],
+			row ? state_word(board_state(view->sources[i], row))->word : "not there",
+			holder ? holder->identity : "-");
+		text_field(show, "witness", line.s);
+		str_release(&line);
+	}
+}
+
+static void text_role_end(struct show *show, const struct role_view *view)
+{
+	(void)show;
+	(void)view;
+}
+
+static void text_event(struct show *show, const struct event *e)
+{
+	struct show_text_state *state = show->state;
+	char at[CLOCK_TEXT_MAX] = "time unknown";
+
+	state->n_rows++;
+	if (e->at_us != TIME_UNKNOWN)
+		clock_format_utc(at, e->at_us, 3);
+	out_fmt(show->out, "  %-24s  %-8s  ", at, e->what);
+	text_wrap(show, 38, e->text);
+}
+
+static void text_change_singleton(
+	struct show *show, const struct snapshot *snap, const struct row *row)
+{
+	struct str line;
+
+	str_init(&line, 65536);
+	text_holder_cell(&line, row->s);
+	if (singleton_count(row->s, CLAIM_WAITER))
+		str_addf(&line, "  %" PRIu32 " wait", singleton_count(row->s, CLAIM_WAITER));
+	if (row->s->has_token)
+		str_addf(&line, "  token %" PRId64, row->s->token);
+	if (row->v.n_findings) {
+		str_add(&line, "  ");
+		text_findings_cell(&line, &row->v);
+	}
+	out_fmt(show->out, "%-9s  ", state_word(board_state(snap, row))->word);
+	out_text(show->out, row->s->id);
+	out_text(show->out, "  ");
+	out_text(show->out, line.s);
+	str_release(&line);
+}
+
+static void text_change(
+	struct show *show, const char *what, const struct snapshot *snap, const struct row *row)
+{
+	char at[CLOCK_TEXT_MAX], why[64];
+	const char *color = show->style.color && row ? text_color(board_state(snap, row)) : NULL;
+	const char *error = show_source_error(show, snap, why, sizeof(why));
+
+	clock_format_utc(at, show->now_us, 3);
+	if (color)
+		out_text(show->out, color);
+	out_fmt(show->out, "%s  %-8s  ", at, what);
+	if (row) {
+		text_change_singleton(show, snap, row);
+	} else {
+		out_fmt(show->out, "%-9s  %s", source_state_word(snap->state), snap->source);
+		if (error)
+			out_fmt(show->out, "  %s", error);
+	}
+	if (color)
+		out_text(show->out, "\033[0m");
+	out_char(show->out, '\n');
+}
+
+static void text_change_end(struct show *show)
+{
+	(void)show;
+}
+
+const struct show_ops show_text = {
+	.name = "text",
+	.begin = text_begin,
+	.end = text_end,
+	.section = text_section,
+	.section_end = text_section_end,
+	.source = text_source,
+	.source_end = text_source_end,
+	.singleton = text_singleton,
+	.singleton_end = text_singleton_end,
+	.claims = text_claims,
+	.claim = text_claim,
+	.claims_end = text_claims_end,
+	.findings = text_findings,
+	.finding = text_finding,
+	.findings_end = text_findings_end,
+	.role = text_role,
+	.role_end = text_role_end,
+	.event = text_event,
+	.change = text_change,
+	.change_end = text_change_end,
+};

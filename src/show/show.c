@@ -1,0 +1,291 @@
+#include "config.h"
+
+#include "show/show.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void show_init(struct show *show, const struct show_ops *ops, struct out *out,
+	const struct show_style *style, const struct board *board)
+{
+	*show = (struct show){ .ops = ops, .out = out };
+	if (style)
+		show->style = *style;
+	if (board) {
+		show->now_ms = board->mono_ms;
+		show->now_us = board->wall_us;
+	}
+}
+
+const char *show_source_error(
+	const struct show *show, const struct snapshot *snap, char *buf, size_t size)
+{
+	if (snap->error || snap->state != SOURCE_CONNECTING || !show->patience_ms)
+		return snap->error;
+	snprintf(buf, size, "no answer within %g s", (double)show->patience_ms / 1000);
+	return buf;
+}
+
+int64_t show_detail_now(const struct detail *detail, int64_t now_ms)
+{
+	if (detail->i == TIME_UNKNOWN)
+		return detail->i;
+	switch (detail->id) {
+	case DETAIL_TTL_DEADLINE:
+		return detail->i - now_ms;
+	case DETAIL_TTL_READ:
+	case DETAIL_RENEWED:
+	case DETAIL_TERM_CHANGED:
+	case DETAIL_LEASES_LOST_AT:
+		return now_ms - detail->i;
+	default:
+		return detail->i;
+	}
+}
+
+static void show_detail_ms(int64_t ms, struct str *out)
+{
+	char age[CLOCK_TEXT_MAX];
+
+	if (ms > -10000 && ms < 10000) {
+		str_addf(out, "%s%" PRId64 ".%03" PRId64 "s", ms < 0 ? "-" : "",
+			(ms < 0 ? -ms : ms) / 1000, (ms < 0 ? -ms : ms) % 1000);
+		return;
+	}
+	clock_format_age(age, ms);
+	str_add(out, age);
+}
+
+void show_detail_text(const struct detail *detail, int64_t now_ms, struct str *out)
+{
+	char text[CLOCK_TEXT_MAX];
+
+	if (detail->hidden) {
+		str_add(out, "hidden");
+		return;
+	}
+	switch (detail_word(detail->id)->type) {
+	case DETAIL_TYPE_TEXT:
+		str_add(out, detail->s);
+		break;
+	case DETAIL_TYPE_HEX:
+		str_addf(out, "%" PRIx64, (uint64_t)detail->i);
+		break;
+	case DETAIL_TYPE_TIME:
+		clock_format_utc(text, detail->i, 3);
+		str_add(out, text);
+		break;
+	case DETAIL_TYPE_MS:
+		show_detail_ms(show_detail_now(detail, now_ms), out);
+		break;
+	case DETAIL_TYPE_BOOL:
+		str_add(out, detail->i ? "yes" : "no");
+		break;
+	default:
+		str_addf(out, "%" PRId64, detail->i);
+		break;
+	}
+}
+
+/* What is sorted: the eight bytes behind what all ids share decide most comparisons. */
+struct show_entry {
+	uint64_t key;
+	const struct row *row;
+	const struct snapshot *snap;
+	enum state state;
+};
+
+static int show_entry_order(const void *a, const void *b)
+{
+	const struct show_entry *x = a, *y = b;
+
+	if (x->state != y->state)
+		return x->state < y->state ? -1 : 1;
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return strcmp(x->row->s->id, y->row->s->id);
+}
+
+static size_t show_common(const char *a, const char *b, size_t limit)
+{
+	size_t n = 0;
+
+	while (n < limit && a[n] && a[n] == b[n])
+		n++;
+	return n;
+}
+
+static uint64_t show_key(const char *id)
+{
+	uint64_t key = 0;
+	int i;
+
+	for (i = 0; i < 8; i++)
+		key = key << 8 | (unsigned char)(*id ? *id++ : 0);
+	return key;
+}
+
+static struct show_entry *show_sorted(const struct board *board, uint32_t states, size_t *ret_n)
+{
+	struct show_entry *entries = xcalloc(board->n_rows + 1, sizeof(*entries));
+	size_t n = 0, common = SIZE_MAX, i, k;
+
+	for (i = 0; i < board->n_snapshots; i++) {
+		const struct snapshot *snap = board->snapshots[i];
+
+		for (k = 0; k < snap->n_rows; k++) {
+			const struct row *row = snapshot_row(snap, k);
+			enum state state = board_state(snap, row);
+
+			if (states && !(states & (UINT32_C(1) << state)))
+				continue;
+			entries[n] =
+				(struct show_entry){ .row = row, .snap = snap, .state = state };
+			common = show_common(entries[0].row->s->id, row->s->id, common);
+			n++;
+		}
+	}
+	for (i = 0; i < n; i++)
+		entries[i].key = show_key(entries[i].row->s->id + common);
+	qsort(entries, n, sizeof(*entries), show_entry_order);
+	*ret_n = n;
+	return entries;
+}
+
+static void walk_claims(struct show *show, const struct singleton *s, enum claim_kind kind)
+{
+	const struct claim *claim;
+	uint32_t pos = 0;
+
+	if (!show->ops->claim)
+		return;
+	show->ops->claims(show, kind, singleton_count(s, kind));
+	while ((claim = singleton_claim(s, kind, &pos)))
+		show->ops->claim(show, claim);
+	show->ops->claims_end(show, kind);
+}
+
+static void walk_findings(struct show *show, const struct row *row, const struct row *more)
+{
+	size_t i;
+
+	if (!show->ops->finding)
+		return;
+	show->ops->findings(show, (row ? row->v.n_findings : 0) + (more ? more->v.n_findings : 0));
+	for (i = 0; row && i < row->v.n_findings; i++)
+		show->ops->finding(show, &row->v.findings[i]);
+	for (i = 0; more && i < more->v.n_findings; i++)
+		show->ops->finding(show, &more->v.findings[i]);
+	show->ops->findings_end(show);
+}
+
+static void walk_singleton(struct show *show, const struct snapshot *snap, const struct row *row)
+{
+	show->ops->singleton(show, snap, row);
+	walk_claims(show, row->s, CLAIM_HOLDER);
+	walk_claims(show, row->s, CLAIM_WAITER);
+	walk_findings(show, row, NULL);
+	show->ops->singleton_end(show, snap, row);
+}
+
+static void walk_source(struct show *show, const struct snapshot *snap, const struct row *cross)
+{
+	show->ops->source(show, snap, cross);
+	if (snap->self)
+		walk_claims(show, snap->self->s, CLAIM_MEMBER);
+	walk_findings(show, snap->self, cross);
+	show->ops->source_end(show);
+}
+
+static void walk_role(struct show *show, const struct role_view *role)
+{
+	show->ops->role(show, role);
+	walk_findings(show, role->self, NULL);
+	show->ops->role_end(show, role);
+}
+
+static const struct row *show_cross(const struct board *board, const struct snapshot *snap)
+{
+	size_t i;
+
+	for (i = 0; board->cross && i < board->n_snapshots; i++)
+		if (board->snapshots[i] == snap)
+			return board->cross[i];
+	return NULL;
+}
+
+static void show_sources(struct show *show, const struct board *board)
+{
+	size_t i;
+
+	show->ops->section(show, SHOW_SOURCES);
+	for (i = 0; i < board->n_snapshots; i++)
+		walk_source(show, board->snapshots[i], board->cross ? board->cross[i] : NULL);
+	show->ops->section_end(show, SHOW_SOURCES);
+}
+
+static void show_roles(struct show *show, const struct board *board, uint32_t states)
+{
+	size_t i;
+
+	show->ops->section(show, SHOW_ROLES);
+	for (i = 0; i < board->n_roles; i++)
+		if (!states || states & (UINT32_C(1) << board->roles[i].self->v.state))
+			walk_role(show, &board->roles[i]);
+	show->ops->section_end(show, SHOW_ROLES);
+}
+
+void show_list(struct show *show, const struct board *board, uint32_t states)
+{
+	size_t n, i;
+	struct show_entry *entries = show_sorted(board, states, &n);
+
+	show->ops->begin(show, "list");
+	show_sources(show, board);
+	show->ops->section(show, SHOW_SINGLETONS);
+	for (i = 0; i < n && !show->out->error; i++)
+		walk_singleton(show, entries[i].snap, entries[i].row);
+	show->ops->section_end(show, SHOW_SINGLETONS);
+	show_roles(show, board, states);
+	show->ops->end(show);
+	free(entries);
+}
+
+void show_one(struct show *show, const struct board *board, const struct snapshot *snap,
+	const struct row *row, struct event *const *events, size_t n_events)
+{
+	size_t i;
+
+	show->whole = true;
+	show->ops->begin(show, "show");
+	walk_singleton(show, snap, row);
+	walk_source(show, snap, show_cross(board, snap));
+	show->ops->section(show, SHOW_HISTORY);
+	for (i = 0; i < n_events; i++)
+		show->ops->event(show, events[i]);
+	show->ops->section_end(show, SHOW_HISTORY);
+	show->ops->end(show);
+}
+
+void show_role(struct show *show, const struct role_view *role)
+{
+	show->whole = true;
+	show->ops->begin(show, "role");
+	walk_role(show, role);
+	show->ops->end(show);
+}
+
+void show_change(struct show *show, const struct board *board, const char *what,
+	const struct snapshot *snap, const struct row *row)
+{
+	show->ops->change(show, what, snap, row);
+	if (row)
+		walk_singleton(show, snap, row);
+	else
+		walk_source(show, snap, show_cross(board, snap));
+	show->ops->change_end(show);
+}

@@ -1,0 +1,99 @@
+#ifndef SHOW_SHOW_H
+#define SHOW_SHOW_H
+
+#include "model/board.h"
+#include "model/journal.h"
+#include "show/out.h"
+
+/* How text is dressed. */
+struct show_style {
+	bool color;
+	bool utf8;      /* the terminal takes more than ASCII */
+	size_t columns; /* of the terminal; 0: no terminal, nothing is ever cut */
+};
+
+enum show_section {
+	SHOW_SOURCES,
+	SHOW_SINGLETONS,
+	SHOW_ROLES,
+	SHOW_HISTORY
+};
+
+/* What is being written, and with which filling. */
+struct show {
+	const struct show_ops *ops;
+	struct out *out;
+	struct show_style style;
+	bool whole;     /* everything is told of each thing: show, not list */
+	int64_t now_ms; /* our clocks at the board that is shown */
+	int64_t now_us;
+	int64_t patience_ms; /* one-shot: a source that is still connecting was waited for so long;
+				0 */
+	void *state;         /* the filling's */
+};
+
+/*
+ * What shows a board: one table for text, one for JSON. The walks below call them in this order:
+ * begin, then per section section / its items / section_end, then end. Within an item come its
+ * claims and findings. A filling leaves out what it has no use for (NULL).
+ */
+struct show_ops {
+	const char *name;
+	void (*begin)(struct show *show, const char *page);
+	void (*end)(struct show *show);
+	void (*section)(struct show *show, enum show_section section);
+	void (*section_end)(struct show *show, enum show_section section);
+	/* cross: the findings that another source was needed for; NULL. */
+	void (*source)(struct show *show, const struct snapshot *snap, const struct row *cross);
+	void (*source_end)(struct show *show);
+	void (*singleton)(struct show *show, const struct snapshot *snap, const struct row *row);
+	void (*singleton_end)(
+		struct show *show, const struct snapshot *snap, const struct row *row);
+	/* A run of claims of one kind, in their order; n may be 0. */
+	void (*claims)(struct show *show, enum claim_kind kind, size_t n);
+	void (*claim)(struct show *show, const struct claim *claim);
+	void (*claims_end)(struct show *show, enum claim_kind kind);
+	void (*findings)(struct show *show, size_t n);
+	void (*finding)(struct show *show, const struct finding *finding);
+	void (*findings_end)(struct show *show);
+	void (*role)(struct show *show, const struct role_view *role);
+	void (*role_end)(struct show *show, const struct role_view *role);
+	void (*event)(struct show *show, const struct event *event);
+	/* A line of watch: what is "appeared", "changed", "gone" or "source"; row NULL for a
+	 * source. */
+	void (*change)(struct show *show, const char *what, const struct snapshot *snap,
+		const struct row *row);
+	void (*change_end)(struct show *show);
+};
+
+extern const struct show_ops show_text;
+extern const struct show_ops show_json;
+
+/* Fills a show for a board; out stays the caller's. */
+void show_init(struct show *show, const struct show_ops *ops, struct out *out,
+	const struct show_style *style, const struct board *board);
+
+/* All sources, singletons (the worst state first, then by id) and roles. */
+void show_list(struct show *show, const struct board *board, uint32_t states);
+/* One singleton, its source, and its history. */
+void show_one(struct show *show, const struct board *board, const struct snapshot *snap,
+	const struct row *row, struct event *const *events, size_t n_events);
+/* One role with its witnesses. */
+void show_role(struct show *show, const struct role_view *role);
+/* One change, on a line of its own. */
+void show_change(struct show *show, const struct board *board, const char *what,
+	const struct snapshot *snap, const struct row *row);
+
+/*
+ * Why a source did not answer: its error, or that it was waited for in vain (buf is for that text).
+ * NULL when it did.
+ */
+const char *show_source_error(
+	const struct show *show, const struct snapshot *snap, char *buf, size_t size);
+
+/* A detail's value as one shows it now: clocks of ours become what remains or an age. */
+int64_t show_detail_now(const struct detail *detail, int64_t now_ms);
+/* The same as text, into out. "hidden" for one that is. */
+void show_detail_text(const struct detail *detail, int64_t now_ms, struct str *out);
+
+#endif
