@@ -1,7 +1,10 @@
 noinst_LIBRARIES += src/libmodel.a
 src_libmodel_a_SOURCES = \
 	src/model/details.def \
+	src/model/filter.c src/model/filter.h \
 	src/model/findings.def \
+	src/model/listing.c src/model/listing.h \
+	src/model/sorts.def \
 	src/model/mechanisms.def \
 	src/model/states.def \
 	src/model/thresholds.def \

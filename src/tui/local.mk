@@ -1,3 +1,21 @@
 noinst_LIBRARIES += src/libtui.a
 src_libtui_a_SOURCES = \
-	src/tui/console.c src/tui/console.h
+	src/tui/canvas.c src/tui/canvas.h \
+	src/tui/command.c src/tui/command.h src/tui/commands.def \
+	src/tui/console.c src/tui/console.h \
+	src/tui/format.c src/tui/format.h \
+	src/tui/header.c src/tui/header.h \
+	src/tui/help.c src/tui/help.h \
+	src/tui/input.c src/tui/input.h \
+	src/tui/keymap.c src/tui/keymap.h src/tui/keys.def \
+	src/tui/line.c src/tui/line.h \
+	src/tui/prose.c src/tui/prose.h \
+	src/tui/screen.c src/tui/screen.h \
+	src/tui/story.c src/tui/story.h \
+	src/tui/styles.def \
+	src/tui/theme.c src/tui/theme.h \
+	src/tui/view.c src/tui/view.h src/tui/views.def \
+	src/tui/view-board.c \
+	src/tui/view-events.c \
+	src/tui/view-one.c \
+	src/tui/view-sources.c

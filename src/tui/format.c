@@ -1,0 +1,230 @@
+#include "config.h"
+
+#include "tui/format.h"
+#include "base/str.h"
+#include "tui/view.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+static void sooner(int64_t *next_ms, int64_t at_ms)
+{
+	if (next_ms && at_ms < *next_ms)
+		*next_ms = at_ms;
+}
+
+/* How long an age of ms reads the same. */
+static int64_t age_holds_ms(int64_t ms)
+{
+	int64_t unit = ms < 60000 ? 1000 : ms < 86400000 ? 60000 : 86400000;
+
+	if (ms < 0)
+		return ms > -60000 ? 1000 : 60000;
+	return unit - ms % unit;
+}
+
+static void format_age(char *buf, const struct model *m, int64_t ms, int64_t *next_ms)
+{
+	clock_format_age(buf, ms);
+	sooner(next_ms, m->now_ms + age_holds_ms(ms));
+}
+
+void format_since(char *buf, const struct model *m, int64_t since_us, int64_t *next_ms)
+{
+	int64_t ms;
+
+	if (since_us == TIME_UNKNOWN) {
+		snprintf(buf, CLOCK_TEXT_MAX, "-");
+		return;
+	}
+	ms = (m->now_us - since_us) / 1000;
+	/* Another machine's clock may be a little ahead of ours: that is no negative age. */
+	format_age(buf, m, ms < 0 ? 0 : ms, next_ms);
+}
+
+void format_since_ms(char *buf, const struct model *m, int64_t since_ms, int64_t *next_ms)
+{
+	if (since_ms == TIME_UNKNOWN)
+		snprintf(buf, CLOCK_TEXT_MAX, "-");
+	else
+		format_age(buf, m, m->now_ms - since_ms < 0 ? 0 : m->now_ms - since_ms, next_ms);
+}
+
+void format_clock(char *buf, const struct model *m, int64_t at_us)
+{
+	static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul",
+		"Aug", "Sep", "Oct", "Nov", "Dec" };
+	time_t at = (time_t)(at_us / 1000000), now = (time_t)(m->now_us / 1000000);
+	struct tm tm, today;
+
+	if (at_us == TIME_UNKNOWN || !gmtime_r(&at, &tm) || !gmtime_r(&now, &today)) {
+		snprintf(buf, CLOCK_TEXT_MAX, "-");
+		return;
+	}
+	if (tm.tm_year == today.tm_year && tm.tm_yday == today.tm_yday)
+		snprintf(buf, CLOCK_TEXT_MAX, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
+	else if (tm.tm_year == today.tm_year)
+		snprintf(buf, CLOCK_TEXT_MAX, "%s %02d", months[tm.tm_mon % 12], tm.tm_mday);
+	else
+		snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d", tm.tm_year + 1900, tm.tm_mon + 1);
+}
+
+void format_picture_age(char *buf, const struct model *m, int64_t picture_ms, int64_t *next_ms)
+{
+	int64_t age = m->now_ms - picture_ms;
+
+	if (picture_ms == TIME_UNKNOWN) {
+		snprintf(buf, CLOCK_TEXT_MAX, "never");
+		return;
+	}
+	if (age < 5000) {
+		snprintf(buf, CLOCK_TEXT_MAX, "<5s");
+		sooner(next_ms, picture_ms + 5000);
+	} else if (age < 60000) {
+		age -= age % 5000;
+		clock_format_age(buf, age);
+		sooner(next_ms, picture_ms + age + 5000);
+	} else {
+		format_age(buf, m, age, next_ms);
+	}
+}
+
+int64_t format_lease(char *buf, const struct model *m, const struct singleton *s, int64_t *next_ms)
+{
+	int64_t left, step = 1000;
+
+	if (s->lease_deadline_ms == TIME_UNKNOWN) {
+		snprintf(buf, CLOCK_TEXT_MAX, "-");
+		return TIME_UNKNOWN;
+	}
+	left = s->lease_deadline_ms - m->now_ms;
+	if (left >= 10000 && s->lease_granted_ms != TIME_UNKNOWN && left * 2 > s->lease_granted_ms)
+		step = left >= 120000 ? 60000 : 5000;
+	if (left >= 0) {
+		/* Rounded down, and true until it falls below that. */
+		sooner(next_ms, m->now_ms + left % step + 1);
+		left -= left % step;
+		clock_format_age(buf, left);
+		return left;
+	}
+	format_age(buf, m, left, next_ms);
+	if (left > -1000)
+		snprintf(buf, CLOCK_TEXT_MAX, "-0s");
+	return left;
+}
+
+enum style style_of_state(enum state state)
+{
+	static const enum style map[STATE_COUNT] = {
+#define STATE(id, word, letter, help) [STATE_##id] = STYLE_STATE_##id,
+#include "model/states.def"
+#undef STATE
+	};
+
+	return map[state];
+}
+
+enum style style_of_severity(enum severity severity)
+{
+	return severity == SEVERITY_CRIT   ? STYLE_FINDING_CRIT
+	       : severity == SEVERITY_WARN ? STYLE_FINDING_WARN
+					   : STYLE_FINDING_INFO;
+}
+
+enum style style_of_env(const char *environment)
+{
+	if (!environment || strncasecmp(environment, "prod", 4) == 0)
+		return STYLE_ENV_PROD;
+	if (strncasecmp(environment, "stag", 4) == 0)
+		return STYLE_ENV_STAGING;
+	if (strcasecmp(environment, "lab") == 0)
+		return STYLE_ENV_LAB;
+	return STYLE_ENV;
+}
+
+void format_env(char *buf, const char *environment)
+{
+	size_t i;
+
+	snprintf(buf, 32, "%s", environment ? environment : "ENV NOT SET");
+	for (i = 0; buf[i]; i++)
+		if (buf[i] >= 'a' && buf[i] <= 'z')
+			buf[i] = (char)(buf[i] - 32);
+}
+
+void format_holder(char *buf, size_t size, const struct row *row)
+{
+	const struct claim *holder = singleton_holder(row->s);
+	uint32_t n = singleton_count(row->s, CLAIM_HOLDER);
+
+	if (!holder)
+		snprintf(buf, size, "-");
+	else if (n > 1)
+		snprintf(buf, size, "%s +%" PRIu32, holder->identity, n - 1);
+	else
+		snprintf(buf, size, "%s", holder->identity);
+}
+
+/* MS details that hold a moment of our monotonic clock, shown as an age. */
+static bool detail_is_moment(enum detail_id id)
+{
+	return id == DETAIL_TTL_READ || id == DETAIL_RENEWED || id == DETAIL_TERM_CHANGED ||
+	       id == DETAIL_LEASES_LOST_AT;
+}
+
+static void format_ms(
+	struct str *out, const struct model *m, const struct detail *d, int64_t *next_ms)
+{
+	char buf[CLOCK_TEXT_MAX];
+
+	if (detail_is_moment(d->id)) {
+		format_since_ms(buf, m, d->i, next_ms);
+		str_addf(out, "%s ago", buf);
+	} else if (d->id == DETAIL_TTL_DEADLINE) {
+		int64_t left = d->i - m->now_ms;
+
+		format_age(buf, m, left, next_ms);
+		str_addf(out, "%s%s", left < 0 ? buf + (*buf == '-') : buf,
+			left < 0 ? " past its end" : " left");
+	} else if (d->i > -1000 && d->i < 1000) {
+		str_addf(out, "%" PRId64 " ms", d->i);
+	} else {
+		clock_format_age(buf, d->i);
+		str_add(out, buf);
+	}
+}
+
+void format_detail(struct str *out, const struct model *m, const struct detail *d, int64_t *next_ms)
+{
+	char buf[CLOCK_TEXT_MAX];
+
+	if (d->hidden) {
+		str_add(out, "hidden");
+		return;
+	}
+	switch (detail_word(d->id)->type) {
+	case DETAIL_TYPE_TEXT:
+		str_add(out, d->s);
+		break;
+	case DETAIL_TYPE_BOOL:
+		str_add(out, d->i ? "yes" : "no");
+		break;
+	case DETAIL_TYPE_HEX:
+		str_addf(out, "%" PRIx64, (uint64_t)d->i);
+		break;
+	case DETAIL_TYPE_TIME:
+		clock_format_utc(buf, d->i, 0);
+		str_add(out, buf);
+		format_since(buf, m, d->i, next_ms);
+		str_addf(out, " (%s ago)", buf);
+		break;
+	case DETAIL_TYPE_MS:
+		format_ms(out, m, d, next_ms);
+		break;
+	default:
+		str_addf(out, "%" PRId64, d->i);
+	}
+}

@@ -1,0 +1,181 @@
+#include "config.h"
+
+#include "tui/header.h"
+#include "tui/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The environment that asks for most care: prod, or one that was not said, before staging, before
+ * the rest. */
+static int env_rank(const char *env)
+{
+	enum style style = style_of_env(env);
+
+	return style == STYLE_ENV_PROD ? 0 : style == STYLE_ENV_STAGING ? 1 : 2;
+}
+
+static const struct snapshot *strictest(const struct board *b)
+{
+	const struct snapshot *found = NULL;
+	size_t i;
+
+	for (i = 0; b && i < b->n_snapshots; i++)
+		if (!found || env_rank(b->snapshots[i]->environment) < env_rank(found->environment))
+			found = b->snapshots[i];
+	return found;
+}
+
+static bool other_envs(const struct board *b, const struct snapshot *than)
+{
+	size_t i;
+
+	for (i = 0; i < b->n_snapshots; i++)
+		if (!str_eq(b->snapshots[i]->environment, than->environment))
+			return true;
+	return false;
+}
+
+static int draw_env(const struct model *m, struct canvas *c, int x)
+{
+	const struct snapshot *snap = strictest(m->board);
+	struct area a = canvas_all(c);
+	char env[32];
+
+	if (!snap)
+		return x;
+	format_env(env, snap->environment);
+	x += canvas_putf(c, a, 0, x, style_of_env(snap->environment), " %s ", env);
+	if (other_envs(m->board, snap))
+		x += canvas_put(c, a, 0, x, STYLE_DIM, "+others");
+	return x + 2;
+}
+
+static enum style frame_style(const struct model *m)
+{
+	const struct snapshot *snap = strictest(m->board);
+
+	if (!snap)
+		return STYLE_FRAME;
+	switch (style_of_env(snap->environment)) {
+	case STYLE_ENV_PROD:
+		return STYLE_FRAME_PROD;
+	case STYLE_ENV_STAGING:
+		return STYLE_FRAME_STAGING;
+	case STYLE_ENV_LAB:
+		return STYLE_FRAME_LAB;
+	default:
+		return STYLE_FRAME;
+	}
+}
+
+static int draw_need(const struct model *m, struct canvas *c, int x)
+{
+	struct area a = canvas_all(c);
+	size_t i, n = m->board ? m->board->n_attention : 0;
+
+	if (!m->board)
+		return x;
+	if (n)
+		return x +
+		       canvas_putf(c, a, 0, x, STYLE_HEADER_NEED, " %zu need%s you ", n,
+			       n == 1 ? "s" : "") +
+		       2;
+	/* Nobody is needed only as far as everything could be read. */
+	for (i = 0; i < m->board->n_snapshots; i++)
+		if (m->board->snapshots[i]->picture_ms == TIME_UNKNOWN)
+			return x;
+	return x + canvas_put(c, a, 0, x, STYLE_HEADER_CALM, "nothing needs you") + 2;
+}
+
+/* "orders <5s", "ctl ~", "kube! 4m": the text, and its style. */
+static enum style source_text(
+	char *buf, size_t size, const struct model *m, const struct snapshot *s, int64_t *next_ms)
+{
+	char age[CLOCK_TEXT_MAX];
+
+	switch (s->state) {
+	case SOURCE_CONNECTING:
+		snprintf(buf, size, "%s ...", s->source);
+		return STYLE_DIM;
+	case SOURCE_FAILING:
+		if (s->picture_ms == TIME_UNKNOWN) {
+			snprintf(buf, size, "%s! never read", s->source);
+			return STYLE_HEADER_FAILING;
+		}
+		format_picture_age(age, m, s->picture_ms, next_ms);
+		snprintf(buf, size, "%s! %s", s->source, age);
+		return STYLE_HEADER_FAILING;
+	default:
+		if (s->live && m->now_ms - s->picture_ms < 15000) {
+			snprintf(buf, size, "%s ~", s->source);
+			if (s->picture_ms + 15000 < *next_ms)
+				*next_ms = s->picture_ms + 15000;
+		} else {
+			format_picture_age(age, m, s->picture_ms, next_ms);
+			snprintf(buf, size, "%s %s", s->source, age);
+		}
+		return s->state == SOURCE_DEGRADED ? STYLE_STATE_EXPIRING : STYLE_HEADER_SOURCE;
+	}
+}
+
+/* Draws the sources of a state class from x on; those that don't fit are counted. */
+static int draw_sources_of(
+	const struct model *m, struct canvas *c, int x, bool failing, size_t *left_out)
+{
+	const struct board *b = m->board;
+	struct area a = canvas_all(c);
+	size_t i;
+	char text[160];
+
+	for (i = 0; b && i < b->n_snapshots; i++) {
+		const struct snapshot *s = b->snapshots[i];
+		enum style style;
+		int w;
+
+		if ((s->state == SOURCE_FAILING) != failing)
+			continue;
+		style = source_text(text, sizeof(text), m, s, &c->next_ms);
+		w = canvas_width(c, text);
+		if (x + w > c->w - 4 && (*left_out || i + 1 < b->n_snapshots || x + w > c->w)) {
+			(*left_out)++;
+			continue;
+		}
+		x += canvas_put(c, a, 0, x, style, text) + 2;
+	}
+	return x;
+}
+
+static void draw_sources(const struct model *m, struct canvas *c, int x)
+{
+	size_t left_out = 0;
+
+	x = draw_sources_of(m, c, x, true, &left_out);
+	x = draw_sources_of(m, c, x, false, &left_out);
+	if (left_out)
+		canvas_putf(c, canvas_all(c), 0, x, STYLE_DIM, "+%zu", left_out);
+}
+
+void header_draw(const struct model *m, const char *where, struct canvas *c)
+{
+	struct area a = canvas_all(c);
+	int x = 1;
+
+	x += canvas_put(c, a, 0, x, STYLE_HEADER_NAME, "baton");
+	if (*where) {
+		char text[512];
+		int w = canvas_width(c, where), room = c->w * 2 / 5;
+
+		x += canvas_put(c, a, 0, x, STYLE_HEADER, " > ");
+		snprintf(text, sizeof(text), "%s", where);
+		w = w > room ? room : w;
+		canvas_fit(c, a, 0, x, w, STYLE_HEADER_NAME, FIT_MIDDLE, text);
+		x += w;
+	}
+	x = draw_env(m, c, x + 2);
+	x += canvas_put(c, a, 0, x, STYLE_HEADER_MODE, m->paused ? "[PAUSED]" : "[READ-ONLY]") + 2;
+	x = draw_need(m, c, x);
+	draw_sources(m, c, x);
+	canvas_fill(c, a, 1, 0, c->w, frame_style(m), GLYPH_HLINE);
+}

@@ -1,0 +1,434 @@
+#include "config.h"
+
+#include "tui/story.h"
+#include "base/text.h"
+#include "model/filter.h"
+#include "tui/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+	HANG = 3,
+	STORY_CLAIMS = 40,
+	STORY_EVENTS = 200,
+	NAMES_SHOWN = 4
+};
+
+/* "harmful, not fenced, not idempotent"; empty when the config says nothing. */
+static void role_words(char *buf, size_t size, const struct role *role)
+{
+	const char *harm = harm_word(role->harm);
+	int n = 0;
+
+	*buf = '\0';
+	if (harm)
+		n += snprintf(buf, size, ", %s", harm);
+	if (role->fenced != TRI_UNKNOWN)
+		n += snprintf(buf + n, size - (size_t)n, ", %s",
+			role->fenced == TRI_YES ? "fenced" : "not fenced");
+	if (role->idempotent != TRI_UNKNOWN)
+		snprintf(buf + n, size - (size_t)n, ", %s",
+			role->idempotent == TRI_YES ? "idempotent" : "not idempotent");
+}
+
+static const struct role *find_role(const struct model *m, const char *name)
+{
+	size_t i;
+
+	for (i = 0; name && m->board && i < m->board->n_roles; i++)
+		if (strcmp(m->board->roles[i].role->name, name) == 0)
+			return m->board->roles[i].role;
+	return NULL;
+}
+
+/* The first two lines: what it is, and its state. */
+static void tell_title(
+	struct prose *p, const struct model *m, const struct listing_row *row, bool whole)
+{
+	const struct snapshot *snap = listing_snapshot(m->listing, row);
+	const struct role_view *view = listing_role(m->listing, row);
+	const struct role *role = view ? view->role : find_role(m, row->row->v.role);
+	enum state state = listing_state(m->listing, row);
+	char since[CLOCK_TEXT_MAX], words[128] = "", env[32] = "";
+	const char *name = row->row->s->name;
+
+	if (role)
+		role_words(words, sizeof(words), role);
+	if (snap)
+		format_env(env, snap->environment);
+	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%s%s%s%s%s%s%s", row->row->s->id,
+		name ? " \"" : "", name ? name : "", name ? "\"" : "", *env ? "  " : "", env, "");
+	format_since(since, m, row->row->v.state_since_us, &p->next_ms);
+	prose_add(p, style_of_state(state), "", 1, style_of_state(state), "%s%s%s%s%s%s%s",
+		state_word(state)->word, strcmp(since, "-") == 0 ? "" : " ",
+		strcmp(since, "-") == 0 ? "" : since, role && !view ? "   role " : "",
+		role && !view ? role->name : "", words, whole || (!role && !name) ? "" : "");
+	if (whole)
+		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM, "%s%s%s", state_word(state)->help,
+			view ? "" : "; ", view ? "" : mechanism_word(row->row->s->mechanism)->help);
+}
+
+static void tell_unreadable(struct prose *p, const struct model *m, const struct snapshot *snap)
+{
+	char age[CLOCK_TEXT_MAX];
+
+	if (snap->state != SOURCE_FAILING && snap->state != SOURCE_CONNECTING)
+		return;
+	format_since_ms(age, m, snap->picture_ms, &p->next_ms);
+	if (snap->picture_ms == TIME_UNKNOWN)
+		prose_add(p, STYLE_HEADER_FAILING, "!", HANG, STYLE_STALE, "%s was never read%s%s",
+			snap->source, snap->error ? ": " : ".", snap->error ? snap->error : "");
+	else
+		prose_add(p, STYLE_HEADER_FAILING, "!", HANG, STYLE_STALE,
+			"%s can't be read. This is what was seen %s ago; it may be otherwise "
+			"now.%s%s",
+			snap->source, age, snap->error ? " " : "", snap->error ? snap->error : "");
+}
+
+static void tell_evidence(struct prose *p, const struct model *m, const struct finding *f)
+{
+	struct str text;
+	size_t i;
+
+	if (!f->n_evidence)
+		return;
+	str_init(&text, 4096);
+	for (i = 0; i < f->n_evidence; i++) {
+		str_addf(&text, "%s%s ", i ? ", " : "", detail_word(f->evidence[i].id)->word);
+		format_detail(&text, m, &f->evidence[i], &p->next_ms);
+	}
+	prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "evidence: %s", text.s);
+	str_release(&text);
+}
+
+static void tell_findings(struct prose *p, const struct model *m, const struct verdict *v,
+	enum severity least, enum severity most, bool evidence)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_findings; i++) {
+		const struct finding *f = &v->findings[i];
+		const char *mark = f->severity == SEVERITY_CRIT   ? "!!"
+				   : f->severity == SEVERITY_WARN ? "!"
+								  : "i";
+
+		if (f->severity < least || f->severity > most)
+			continue;
+		prose_add(p, style_of_severity(f->severity), mark, HANG, STYLE_FINDING, "%s  %s",
+			finding_word(f->code)->word, f->text);
+		if (f->advice)
+			prose_add(p, STYLE_ADVICE, " >", HANG, STYLE_ADVICE, "%s", f->advice);
+		if (evidence)
+			tell_evidence(p, m, f);
+	}
+}
+
+/* What tells one session or key from another, in few words: "pid 4711, idle in transaction for 41m,
+ * from 10.0.0.5". */
+static void claim_words(
+	struct str *out, const struct model *m, const struct claim *c, int64_t *next_ms)
+{
+	int64_t pid = claim_int(c, DETAIL_PID, TIME_UNKNOWN),
+		since = claim_int(c, DETAIL_STATE_CHANGE, TIME_UNKNOWN);
+	const char *state = claim_text(c, DETAIL_STATE, NULL),
+		   *client = claim_text(c, DETAIL_CLIENT, NULL);
+	const struct detail *lease = claim_detail(c, DETAIL_LEASE),
+			    *hidden = claim_detail(c, DETAIL_STATE);
+	char age[CLOCK_TEXT_MAX];
+
+	if (pid != TIME_UNKNOWN)
+		str_addf(out, ", pid %" PRId64, pid);
+	if (state) {
+		str_addf(out, ", %s", state);
+		format_since(age, m, since, next_ms);
+		if (since != TIME_UNKNOWN)
+			str_addf(out, " for %s", age);
+	} else if (hidden && hidden->hidden) {
+		str_add(out, ", its state is hidden");
+	}
+	if (client)
+		str_addf(out, ", %s%s", strcmp(client, "local") == 0 ? "" : "from ", client);
+	if (lease && !lease->hidden)
+		str_addf(out, ", lease %" PRIx64, (uint64_t)lease->i);
+	if (claim_int(c, DETAIL_LEASE_GONE, 0))
+		str_add(out, ", which etcd does not know");
+}
+
+static void tell_holder(struct prose *p, const struct model *m, const struct row *row)
+{
+	const struct claim *c = singleton_holder(row->s);
+	uint32_t n = singleton_count(row->s, CLAIM_HOLDER), pos = 0, i;
+	char age[CLOCK_TEXT_MAX];
+	struct str words;
+
+	if (!c) {
+		prose_add(p, STYLE_DIM, "", HANG, STYLE_TEXT, "Nobody holds it.");
+		return;
+	}
+	str_init(&words, 4096);
+	if (n == 1) {
+		claim_words(&words, m, c, &p->next_ms);
+		format_since(age, m, row->v.first_seen_us, &p->next_ms);
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%s holds it%s%s%s%s.", c->identity,
+			words.s, strcmp(age, "-") == 0 ? "" : "; first seen to hold it ",
+			strcmp(age, "-") == 0 ? "" : age, strcmp(age, "-") == 0 ? "" : " ago");
+	} else {
+		for (i = 0; i < NAMES_SHOWN && (c = singleton_claim(row->s, CLAIM_HOLDER, &pos));
+			i++)
+			str_addf(&words, "%s%s", i ? ", " : "", c->identity);
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT,
+			"%" PRIu32 " hold it together: %s%s.", n, words.s,
+			n > NAMES_SHOWN ? ", ..." : "");
+	}
+	str_release(&words);
+}
+
+static void tell_waiters(struct prose *p, const struct model *m, const struct row *row)
+{
+	uint32_t n = singleton_count(row->s, CLAIM_WAITER), pos = 0, i;
+	const struct claim *c;
+	char age[CLOCK_TEXT_MAX];
+	struct str names;
+
+	if (!n) {
+		if (row->s->mechanism == MECH_PG_ADVISORY)
+			prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM,
+				"No queue. Who only tries the lock now and then can't be seen.");
+		return;
+	}
+	str_init(&names, 4096);
+	for (i = 0; i < NAMES_SHOWN && (c = singleton_claim(row->s, CLAIM_WAITER, &pos)); i++)
+		str_addf(&names, "%s%s", i ? ", " : "", c->identity);
+	format_since(age, m, row_waiting_since_us(row), &p->next_ms);
+	prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%" PRIu32 " wait%s%s%s: %s%s.", n,
+		n == 1 ? "s" : "",
+		strcmp(age, "-") == 0 ? ""
+		: n == 1              ? ", for "
+				      : ", the longest for ",
+		strcmp(age, "-") == 0 ? "" : age, names.s, n > NAMES_SHOWN ? ", ..." : "");
+	str_release(&names);
+}
+
+static void tell_token(struct prose *p, const struct row *row)
+{
+	const struct singleton *s = row->s;
+	char highest[64] = "";
+
+	if (!s->has_token)
+		return;
+	if (row->v.has_highest)
+		snprintf(highest, sizeof(highest), "; the highest ever seen is %" PRId64,
+			row->v.highest_token);
+	prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "Token %" PRId64 " (%s)%s.", s->token,
+		token_kind_word(s->token_kind)->word, highest);
+}
+
+static void tell_lease(struct prose *p, const struct model *m, const struct singleton *s)
+{
+	char left[CLOCK_TEXT_MAX], granted[CLOCK_TEXT_MAX] = "";
+	int64_t ms = format_lease(left, m, s, &p->next_ms);
+
+	if (ms == TIME_UNKNOWN)
+		return;
+	if (s->lease_granted_ms != TIME_UNKNOWN)
+		clock_format_age(granted, s->lease_granted_ms);
+	if (ms < 0)
+		prose_add(p, STYLE_LEASE_PAST, "", HANG, STYLE_LEASE_PAST,
+			"Its lease is %s past its end%s%s.", left + (*left == '-'),
+			*granted ? ", of " : "", granted);
+	else
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "Its lease has %s left%s%s.", left,
+			*granted ? " of " : "", granted);
+}
+
+static void tell_details(
+	struct prose *p, const struct model *m, const struct detail *details, size_t n)
+{
+	struct str text;
+	size_t i;
+
+	str_init(&text, 16 * 1024);
+	for (i = 0; i < n; i++) {
+		str_clear(&text);
+		format_detail(&text, m, &details[i], &p->next_ms);
+		prose_add(p, STYLE_DIM, "", 24, STYLE_TEXT, "%s", text.s);
+		snprintf(p->at[p->n - 1].mark, sizeof(p->at[p->n - 1].mark), "   %-12.12s",
+			detail_word(details[i].id)->word);
+		p->at[p->n - 1].hang = 17;
+	}
+	str_release(&text);
+}
+
+static void tell_claims(struct prose *p, const struct model *m, const struct row *row)
+{
+	uint32_t i, n = row->s->n_claims;
+
+	for (i = 0; i < n && i < STORY_CLAIMS; i++) {
+		const struct claim *c = &row->s->claims[i];
+		const char *kind = c->kind == CLAIM_HOLDER   ? "holder"
+				   : c->kind == CLAIM_WAITER ? "waiter"
+							     : "member";
+		char place[24] = "";
+
+		if (c->position)
+			snprintf(place, sizeof(place), " %" PRIu32, c->position);
+		prose_rule(p);
+		prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%s%s  %s   %s", kind, place,
+			c->identity, c->key);
+		tell_details(p, m, c->details, c->n_details);
+	}
+	if (n > STORY_CLAIMS)
+		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM,
+			"%" PRIu32 " more: baton show %s --json lists all.", n - STORY_CLAIMS,
+			row->s->id);
+	if (row->s->n_details) {
+		prose_rule(p);
+		prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "the lock itself");
+		tell_details(p, m, row->s->details, row->s->n_details);
+	}
+}
+
+static void tell_history(struct prose *p, const struct model *m, const char *id)
+{
+	size_t i, n = m->journal ? m->journal->n : 0, shown = 0;
+	char at[CLOCK_TEXT_MAX];
+
+	prose_rule(p);
+	prose_add(
+		p, STYLE_STRONG, "", 1, STYLE_STRONG, "what happened (newest first, times in UTC)");
+	for (i = n; i-- > 0 && shown < STORY_EVENTS;) {
+		const struct event *e = journal_at(m->journal, i);
+
+		if (!e->id || strcmp(e->id, id) != 0)
+			continue;
+		format_clock(at, m, e->at_us);
+		prose_add(p, STYLE_DIM, at, 10, STYLE_TEXT, "%s", e->text);
+		shown++;
+	}
+	if (!shown)
+		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "Nothing since this console started.");
+}
+
+static void tell_witnesses(struct prose *p, const struct model *m, const struct role_view *view)
+{
+	size_t i;
+
+	for (i = 0; i < view->role->n_witnesses; i++) {
+		const struct row *row = view->witnesses[i];
+		const struct snapshot *snap = view->sources[i];
+		enum state state = row && snap ? board_state(snap, row) : STATE_UNKNOWN;
+		char holder[256];
+
+		if (!row) {
+			prose_add(p, STYLE_STATE_UNKNOWN, "?", HANG, STYLE_STALE, "%s  %s",
+				view->role->witnesses[i],
+				snap ? "is not there: nobody holds it, or it never was"
+				     : "is in no source of this console");
+			continue;
+		}
+		format_holder(holder, sizeof(holder), row);
+		prose_add(p, style_of_state(state), (char[]){ state_word(state)->letter, '\0' },
+			HANG, STYLE_TEXT, "%s  %s  held by %s", row->s->id, state_word(state)->word,
+			holder);
+		(void)m;
+	}
+}
+
+static void tell_singleton(struct prose *p, const struct model *m, const struct listing_row *row)
+{
+	const struct row *r = row->row;
+
+	tell_holder(p, m, r);
+	tell_waiters(p, m, r);
+	tell_token(p, r);
+	tell_lease(p, m, r->s);
+}
+
+void story_tell(struct prose *p, const struct model *m, const struct listing_row *row, bool whole)
+{
+	const struct snapshot *snap = listing_snapshot(m->listing, row);
+	const struct role_view *view = listing_role(m->listing, row);
+
+	if (row->kind == LISTING_SOURCE) {
+		story_source(
+			p, m, snap, m->board->cross ? m->board->cross[row->snap] : NULL, whole);
+		return;
+	}
+	tell_title(p, m, row, whole);
+	if (snap)
+		tell_unreadable(p, m, snap);
+	tell_findings(p, m, &row->row->v, SEVERITY_WARN, SEVERITY_CRIT, whole);
+	if (view)
+		tell_witnesses(p, m, view);
+	else
+		tell_singleton(p, m, row);
+	tell_findings(p, m, &row->row->v, SEVERITY_INFO, SEVERITY_INFO, whole);
+	if (!whole)
+		return;
+	if (!view)
+		tell_claims(p, m, row->row);
+	tell_history(p, m, row->row->s->id);
+}
+
+static void source_state(struct prose *p, const struct model *m, const struct snapshot *snap)
+{
+	enum style style = snap->state == SOURCE_FAILING ? STYLE_HEADER_FAILING
+			   : snap->state == SOURCE_OK    ? STYLE_HEADER_CALM
+							 : STYLE_STATE_EXPIRING;
+	char age[CLOCK_TEXT_MAX], env[32];
+
+	format_env(env, snap->environment);
+	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "source %s  %s  %s%s%s", snap->source,
+		snap->kind, env, snap->server ? "  " : "", snap->server ? snap->server : "");
+	format_since(age, m, snap->error ? snap->error_since_us : TIME_UNKNOWN, &p->next_ms);
+	prose_add(p, style, "", 1, style, "%s%s%s%s%s", source_state_word(snap->state),
+		strcmp(age, "-") == 0 ? "" : " for ", strcmp(age, "-") == 0 ? "" : age,
+		snap->error ? ": " : "", snap->error ? snap->error : "");
+}
+
+static void source_cost(struct prose *p, const struct model *m, const struct snapshot *snap)
+{
+	char age[CLOCK_TEXT_MAX];
+
+	format_picture_age(age, m, snap->picture_ms, &p->next_ms);
+	prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%zu rows, picture %s%s%s.", snap->n_rows,
+		snap->picture_ms == TIME_UNKNOWN ? "never made" : age,
+		snap->picture_ms == TIME_UNKNOWN ? "" : " old",
+		snap->live ? ", kept up to date by a watch" : "");
+	if (snap->cost.round_trip_ms != TIME_UNKNOWN)
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT,
+			"Cost so far: %" PRIu64 " requests, %" PRIu64 " kB in, %" PRIu64
+			" kB out; the last answer took %" PRId64 " ms.",
+			snap->cost.requests, snap->cost.bytes_in / 1000,
+			snap->cost.bytes_out / 1000, snap->cost.round_trip_ms);
+}
+
+void story_source(struct prose *p, const struct model *m, const struct snapshot *snap,
+	const struct row *cross, bool whole)
+{
+	size_t i;
+
+	source_state(p, m, snap);
+	if (snap->state == SOURCE_FAILING && snap->picture_ms != TIME_UNKNOWN)
+		prose_add(p, STYLE_STALE, "", HANG, STYLE_STALE,
+			"Its rows are what was last seen; they may be otherwise now.");
+	if (cross)
+		tell_findings(p, m, &cross->v, SEVERITY_INFO, SEVERITY_CRIT, whole);
+	if (snap->self)
+		tell_findings(p, m, &snap->self->v, SEVERITY_INFO, SEVERITY_CRIT, whole);
+	for (i = 0; i < snap->n_hidden; i++) {
+		prose_add(p, STYLE_FINDING_WARN, "?", HANG, STYLE_TEXT, "can't be seen: %s",
+			snap->hidden[i].what);
+		if (snap->hidden[i].remedy)
+			prose_add(p, STYLE_ADVICE, " >", HANG, STYLE_ADVICE, "%s",
+				snap->hidden[i].remedy);
+	}
+	source_cost(p, m, snap);
+	if (snap->protect)
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT,
+			"Protected by the config: no verb works on it.");
+	if (whole && snap->self)
+		tell_claims(p, m, snap->self);
+}

@@ -1,0 +1,178 @@
+#include "config.h"
+
+#include "tui/view.h"
+#include "base/mem.h"
+#include "tui/input.h"
+#include "tui/story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One singleton, role or source: all that is known about it, from top to bottom, to be scrolled
+ * through. */
+struct one_view {
+	int top, lines, page;
+	char *id; /* of what was drawn last: another one begins at its top */
+};
+
+static void *one_open(void)
+{
+	struct one_view *v = xcalloc(1, sizeof(*v));
+
+	v->page = 1;
+	return v;
+}
+
+static void one_close(void *state)
+{
+	struct one_view *v = state;
+
+	free(v->id);
+	free(v);
+}
+
+static void one_sync(void *state, const struct model *m)
+{
+	struct one_view *v = state;
+
+	if (str_eq(v->id, m->id))
+		return;
+	free(v->id);
+	v->id = m->id ? xstrdup(m->id) : NULL;
+	v->top = 0;
+}
+
+static void tell_gone(struct prose *p, const struct model *m)
+{
+	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%s", m->id ? m->id : "nothing chosen");
+	if (!m->board) {
+		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM, "Nothing was read yet.");
+		return;
+	}
+	prose_add(p, STYLE_STATE_FREE, "", 1, STYLE_TEXT,
+		"It is not in the picture (any more): nobody holds it and nobody waits, or there "
+		"is no such id. It comes "
+		"back here by itself when it is seen again.");
+}
+
+/* The id of a source is its name with a slash behind it. */
+static bool tell_source(struct prose *p, const struct model *m)
+{
+	size_t i, len = m->id ? strlen(m->id) : 0;
+
+	for (i = 0; m->board && len && i < m->board->n_snapshots; i++) {
+		const struct snapshot *snap = m->board->snapshots[i];
+
+		if (strlen(snap->source) != len - 1 || strncmp(snap->source, m->id, len - 1) != 0 ||
+			m->id[len - 1] != '/')
+			continue;
+		story_source(p, m, snap, m->board->cross ? m->board->cross[i] : NULL, true);
+		return true;
+	}
+	return false;
+}
+
+static void one_draw(void *state, const struct model *m, struct canvas *c, struct area a)
+{
+	const struct listing_row *row = listing_tracked(m->listing);
+	struct one_view *v = state;
+	struct prose p;
+
+	prose_init(&p);
+	if (row && str_eq(row->row->s->id, m->id))
+		story_tell(&p, m, row, true);
+	else if (!tell_source(&p, m))
+		tell_gone(&p, m);
+	v->page = a.h;
+	v->lines = prose_height(&p, c, a.w);
+	if (v->top > v->lines - a.h)
+		v->top = v->lines > a.h ? v->lines - a.h : 0;
+	prose_draw(&p, c, area_sub(a, 0, 0, a.h, a.w - 1), v->top, NULL);
+	prose_release(&p);
+}
+
+static bool one_act(
+	void *state, const struct model *m, enum action action, struct view_reply *reply)
+{
+	struct one_view *v = state;
+
+	switch (action) {
+	case ACTION_DOWN:
+		v->top++;
+		break;
+	case ACTION_UP:
+		v->top--;
+		break;
+	case ACTION_PAGE_DOWN:
+		v->top += v->page - 1;
+		break;
+	case ACTION_PAGE_UP:
+		v->top -= v->page - 1;
+		break;
+	case ACTION_TOP:
+		v->top = 0;
+		break;
+	case ACTION_BOTTOM:
+		v->top = v->lines;
+		break;
+	case ACTION_COPY:
+		if (m->id)
+			view_reply_set(reply, REPLY_COPY, "%s", m->id);
+		break;
+	default:
+		return false;
+	}
+	if (v->top > v->lines - v->page)
+		v->top = v->lines - v->page;
+	if (v->top < 0)
+		v->top = 0;
+	return true;
+}
+
+static void one_mouse(void *state, const struct model *m, const struct input_event *event,
+	bool again, struct view_reply *reply)
+{
+	(void)again;
+	if (event->button == BUTTON_WHEEL_UP)
+		one_act(state, m, ACTION_UP, reply);
+	else if (event->button == BUTTON_WHEEL_DOWN)
+		one_act(state, m, ACTION_DOWN, reply);
+}
+
+static size_t one_wanted(const void *state, const struct model *m, const char **ids, size_t max)
+{
+	(void)state;
+	if (!m->id || !max)
+		return 0;
+	ids[0] = m->id;
+	return 1;
+}
+
+static void one_status(const void *state, const struct model *m, struct str *out)
+{
+	const struct one_view *v = state;
+
+	(void)m;
+	if (v->lines > v->page)
+		str_addf(out, "lines %d to %d of %d", v->top + 1,
+			v->top + v->page < v->lines ? v->top + v->page : v->lines, v->lines);
+}
+
+static const enum action one_hints[] = { ACTION_BACK, ACTION_DOWN, ACTION_UP, ACTION_COPY,
+	ACTION_COMMAND, ACTION_HELP, ACTION_QUIT, ACTION_NONE };
+
+const struct view_ops view_one_ops = {
+	.name = "one",
+	.title = "one",
+	.least_h = 5,
+	.least_w = 40,
+	.hints = one_hints,
+	.open = one_open,
+	.close = one_close,
+	.sync = one_sync,
+	.draw = one_draw,
+	.act = one_act,
+	.mouse = one_mouse,
+	.wanted = one_wanted,
+	.status = one_status,
+};
