@@ -1,0 +1,191 @@
+/*
+ * The console on a stage: the real terminal code and views over a fleet that is made up, so that
+ *tests of the terminal and measurements of 100,000 rows need no server. Takes the place of
+ *control/fleet.c.
+ *
+ *	stage NAME			a board of boards.h
+ *	stage N [CHANGES [EVERY_MS]]	N rows, of which CHANGES change every EVERY_MS, from a
+ *thread of their own
+ *
+ * STAGE_ASCII, STAGE_THEME and NO_COLOR do what the options of baton do.
+ */
+#include "config.h"
+
+#include "../golden/boards.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "control/fleet.h"
+#include "control/settings.h"
+#include "tui/console.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct fleet {
+	struct board *fixed, *last;
+	struct big_source *big;
+	struct snapshot *newest;
+	pthread_mutex_t lock;
+	pthread_t thread;
+	size_t changes;
+	int64_t every_ms;
+	int fd;
+	bool paused, stop, told;
+};
+
+static int64_t wall(void)
+{
+	return clock_wall_us(&clock_system);
+}
+
+static void *play(void *arg)
+{
+	struct fleet *f = arg;
+	uint64_t one = 1;
+
+	for (;;) {
+		struct snapshot *snap, *old;
+
+		usleep((useconds_t)f->every_ms * 1000);
+		snap = big_source_publish(f->big, f->changes, clock_mono_ms(&clock_system), wall());
+		pthread_mutex_lock(&f->lock);
+		old = f->newest;
+		f->newest = snap;
+		if (f->stop) {
+			pthread_mutex_unlock(&f->lock);
+			snapshot_unref(old);
+			return NULL;
+		}
+		pthread_mutex_unlock(&f->lock);
+		snapshot_unref(old);
+		if (write(f->fd, &one, sizeof(one)) < 0)
+			return NULL;
+	}
+}
+
+int fleet_fd(const struct fleet *f)
+{
+	return f->fd;
+}
+
+struct board *fleet_board(struct fleet *f)
+{
+	struct thresholds thresholds = thresholds_default();
+	struct snapshot *snap;
+	struct board *board;
+	uint64_t count;
+
+	if (read(f->fd, &count, sizeof(count)) < 0)
+		count = 0;
+	if (f->fixed)
+		return board_ref(f->fixed);
+	pthread_mutex_lock(&f->lock);
+	snap = snapshot_ref(f->newest);
+	pthread_mutex_unlock(&f->lock);
+	board = board_compose(
+		&snap, 1, NULL, 0, &thresholds, f->last, clock_mono_ms(&clock_system), wall());
+	board_unref(f->last);
+	f->last = board_ref(board);
+	return board;
+}
+
+size_t fleet_events(struct fleet *f, uint64_t *seq, struct event **ret, size_t max)
+{
+	struct journal j;
+	size_t i, n = 0;
+
+	(void)seq;
+	if (f->told || !f->fixed)
+		return 0;
+	f->told = true;
+	journal_init(&j, 16);
+	boards_events(&j, wall());
+	for (i = 0; i < j.n && i < max; i++) {
+		const struct event *e = journal_at(&j, i);
+
+		ret[n++] = event_new(e->at_us, e->token, e->source, e->id, e->what, e->text);
+	}
+	journal_release(&j);
+	return n;
+}
+
+void fleet_poll_now(struct fleet *f, const char *source)
+{
+	(void)f;
+	(void)source;
+}
+
+void fleet_pause(struct fleet *f, bool paused)
+{
+	f->paused = paused;
+}
+
+void fleet_want(struct fleet *f, const char *const *ids, size_t n)
+{
+	(void)f;
+	(void)ids;
+	(void)n;
+}
+
+static void setup(struct fleet *f, int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "mixed";
+	size_t n = strtoul(what, NULL, 10);
+
+	pthread_mutex_init(&f->lock, NULL);
+	f->fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (!n) {
+		f->fixed = boards_make(what, clock_mono_ms(&clock_system), wall());
+		return;
+	}
+	f->big = big_source_new(n, clock_mono_ms(&clock_system), wall());
+	f->newest = big_source_publish(f->big, 0, clock_mono_ms(&clock_system), wall());
+	f->changes = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
+	f->every_ms = argc > 3 ? atoi(argv[3]) : 1000;
+	if (f->changes)
+		pthread_create(&f->thread, NULL, play, f);
+}
+
+int main(int argc, char **argv)
+{
+	struct settings settings = { .thresholds = thresholds_default() };
+	struct console_options options = { .theme = getenv("STAGE_THEME"),
+		.ascii = getenv("STAGE_ASCII") != NULL };
+	struct fleet fleet = { 0 };
+	struct err err = { 0 };
+	int rc;
+
+	options.utf8 = text_init_locale();
+	options.no_color = getenv("NO_COLOR") && *getenv("NO_COLOR");
+	setup(&fleet, argc, argv);
+	if (!fleet.fixed && !fleet.big) {
+		fprintf(stderr, "stage: no such board\n");
+		return 64;
+	}
+	if (fleet.fixed && fleet.fixed->n_snapshots == 0)
+		settings.looked_for =
+			(char *)(uintptr_t) "Looked for PGHOST, PGHOSTADDR, PGSERVICE, PGDATABASE, "
+					    "PGPORT and "
+					    "ETCDCTL_ENDPOINTS in the environment: none is set.";
+	rc = console_run(&fleet, &settings, &options, &err);
+	if (rc < 0)
+		fprintf(stderr, "stage: %s\n", err.text);
+	if (fleet.changes) {
+		pthread_mutex_lock(&fleet.lock);
+		fleet.stop = true;
+		pthread_mutex_unlock(&fleet.lock);
+		pthread_join(fleet.thread, NULL);
+	}
+	board_unref(fleet.fixed);
+	board_unref(fleet.last);
+	snapshot_unref(fleet.newest);
+	if (fleet.big)
+		big_source_free(fleet.big);
+	return rc < 0 ? 69 : rc;
+}
