@@ -16,6 +16,8 @@ enum {
 	HEADER_TEXT_MAX = 1024,
 	SOCKETS_MAX = 16,
 	IDLE_CALLS_MAX = 128,
+	BUFFER_SMALL = 16 * 1024,
+	BUFFER_BULK = 128 * 1024,
 	DIAGNOSE_MS = 2000,
 };
 
@@ -58,7 +60,7 @@ struct grpc_call {
 	struct str upload; /* what is to be sent, from sent on */
 	size_t sent, max_message;
 	int64_t deadline_ms;
-	bool opener, denied, open, secret, paused, added, again;
+	bool opener, denied, open, bulk, secret, paused, added, again;
 	bool answered; /* a response's headers came */
 	long http_status;
 	bool is_grpc; /* content-type: application/grpc */
@@ -361,6 +363,12 @@ static int call_launch(struct grpc_call *call, struct err *err)
 	curl_easy_setopt(
 		easy, CURLOPT_HTTPHEADER, call->metadata.data ? &call->metadata : ch->headers);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, call_version(call));
+	/*
+	 * libcurl 7.88.1 reads HTTP/2 in pieces of 32 KiB, and forgets the rest of one that does
+	 * not fit in the transfer's buffer until the socket says more: the end of a large answer
+	 * then never comes. So no smaller buffer where much may come.
+	 */
+	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)(call->bulk ? BUFFER_BULK : BUFFER_SMALL));
 	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, call->opener ? 0L : 1L);
 	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, call->opener ? 1L : 0L);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, limit);
@@ -777,6 +785,7 @@ struct grpc_call *grpc_start(struct grpc_channel *ch, const struct grpc_request 
 	call->max_message = request->max_message;
 	call->deadline_ms = request->deadline_ms;
 	call->open = request->open;
+	call->bulk = request->bulk;
 	call->secret = request->secret;
 	call->again = false;
 	free(call->metadata.data);

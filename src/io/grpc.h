@@ -52,6 +52,7 @@ struct grpc_request {
 	const void *body;     /* one message; copied */
 	size_t len;
 	bool open;   /* a stream whose upload stays open (grpc_send); body may be NULL then */
+	bool bulk;   /* the answer may be large: read it in large pieces */
 	bool secret; /* the body is wiped from memory when it was sent */
 	size_t max_message;  /* the largest message to take */
 	int64_t deadline_ms; /* our monotonic clock; INT64_MAX: none */

@@ -79,10 +79,9 @@ void http_loop_remove(struct http_loop *loop, CURL *easy)
 	curl_multi_remove_handle(loop->multi, easy);
 }
 
-/* Tells the owners of the transfers that ended; returns how many there were. */
-static unsigned http_loop_reap(struct http_loop *loop)
+/* Tells the owners of the transfers that ended. */
+static void http_loop_reap(struct http_loop *loop)
 {
-	unsigned n = 0;
 	CURLMsg *msg;
 	int left;
 
@@ -101,30 +100,29 @@ static unsigned http_loop_reap(struct http_loop *loop)
 
 			o->done(o, rc);
 		}
-		n++;
 	}
-	return n;
 }
 
 enum http_step http_loop_step(struct http_loop *loop, int wake_fd, int64_t until_ms)
 {
 	struct curl_waitfd extra = { .fd = wake_fd, .events = CURL_WAIT_POLLIN };
-	int64_t wait_ms;
+	int64_t wait_ms = until_ms - http_loop_now_ms(loop);
 	int running, ready = 0;
 
-	curl_multi_perform(loop->multi, &running);
-	if (http_loop_reap(loop))
-		return HTTP_STEP_ACTIVE;
-	wait_ms = until_ms - http_loop_now_ms(loop);
-	if (wait_ms <= 0)
-		return HTTP_STEP_TIME;
 	if (wait_ms > STEP_MAX_MS)
 		wait_ms = STEP_MAX_MS;
-	if (curl_multi_poll(loop->multi, &extra, wake_fd >= 0, (int)wait_ms, &ready) != CURLM_OK)
+	/*
+	 * First the wait, which is none where libcurl has something to do at once (a transfer that
+	 * was just added): then the caller sees what came before anybody waits again.
+	 */
+	if (wait_ms > 0 && curl_multi_poll(loop->multi, &extra, wake_fd >= 0, (int)wait_ms,
+				   &ready) != CURLM_OK)
 		return HTTP_STEP_TIME;
+	curl_multi_perform(loop->multi, &running);
+	http_loop_reap(loop);
 	if (wake_fd >= 0 && extra.revents)
 		return HTTP_STEP_WOKEN;
-	return HTTP_STEP_ACTIVE;
+	return wait_ms > 0 ? HTTP_STEP_ACTIVE : HTTP_STEP_TIME;
 }
 
 static void http_setup_protocols(CURL *easy)

@@ -466,7 +466,7 @@ static int etcd_wait(void *state, struct round *r, struct err *err)
 		enum http_step step =
 			http_loop_step(e->loop, round_wake_fd(r), round_deadline_ms(r));
 
-		if (step == HTTP_STEP_WOKEN || step == HTTP_STEP_TIME)
+		if (step != HTTP_STEP_ACTIVE)
 			break;
 	}
 	rc = wait_is_news(e);
