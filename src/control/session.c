@@ -117,11 +117,10 @@ void session_keep_ghosts(struct session *s)
 
 static void session_seed_ghosts(struct session *s)
 {
-	struct map_entry *e;
+	const struct remembered *r;
 	size_t pos = 0;
 
-	while ((e = map_next(&s->memory.by_id, &pos)) != NULL) {
-		const struct remembered *r = e->value;
+	while ((r = memory_next(&s->memory, &pos)) != NULL) {
 		struct singleton *ghost;
 
 		if (!ghost_wanted(s, r) || picture_find(&s->picture, r->id) || !ghost_add(s, r->id))

@@ -1,10 +1,11 @@
 #include "config.h"
 
-#include "model/memory.h"
+#include "model/memory-table.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -91,6 +92,20 @@ static uint32_t crc32_of(const void *mem, size_t len)
 
 /* ---- writing ---- */
 
+/* Collects small pieces, so that most are no call of their own. */
+struct writer {
+	struct str *out;
+	int64_t base_us;
+	size_t n;
+	char buf[4096];
+};
+
+static void flush(struct writer *w)
+{
+	str_add_mem(w->out, w->buf, w->n);
+	w->n = 0;
+}
+
 static void put_fixed(char *at, uint64_t value, size_t bytes)
 {
 	size_t i;
@@ -99,134 +114,139 @@ static void put_fixed(char *at, uint64_t value, size_t bytes)
 		at[i] = (char)(value >> (8 * i));
 }
 
-static void put_varint(struct str *out, uint64_t value)
+static void put_varint(struct writer *w, uint64_t value)
 {
-	char buf[10];
-	size_t n = 0;
-
+	if (w->n + 10 > sizeof(w->buf))
+		flush(w);
 	for (; value >= 0x80; value >>= 7)
-		buf[n++] = (char)(value | 0x80);
-	buf[n++] = (char)value;
-	str_add_mem(out, buf, n);
+		w->buf[w->n++] = (char)(value | 0x80);
+	w->buf[w->n++] = (char)value;
 }
 
-static void put_signed(struct str *out, int64_t value)
+static void put_signed(struct writer *w, int64_t value)
 {
-	put_varint(out, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+	put_varint(w, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
 }
 
-static void put_text(struct str *out, const char *text)
+static void put_text(struct writer *w, const char *text)
 {
 	size_t len = strlen(text);
 
-	put_varint(out, len);
-	str_add_mem(out, text, len);
+	put_varint(w, len);
+	if (w->n + len > sizeof(w->buf))
+		flush(w);
+	if (len > sizeof(w->buf)) {
+		str_add_mem(w->out, text, len);
+		return;
+	}
+	memcpy(w->buf + w->n, text, len);
+	w->n += len;
 }
 
 /* 0: unknown; else one up, so that most times take few bytes. */
-static void put_time(struct str *out, int64_t base_us, int64_t time_us)
+static void put_time(struct writer *w, int64_t time_us)
 {
-	uint64_t delta = (uint64_t)time_us - (uint64_t)base_us;
+	uint64_t delta = (uint64_t)time_us - (uint64_t)w->base_us;
 
 	if (time_us == TIME_UNKNOWN) {
-		put_varint(out, 0);
+		put_varint(w, 0);
 		return;
 	}
 	delta = delta << 1 ^ (delta >> 63 ? UINT64_MAX : 0);
 	/* The one value that has no room moves by a microsecond. */
-	put_varint(out, delta == UINT64_MAX ? delta : delta + 1);
+	put_varint(w, delta == UINT64_MAX ? delta : delta + 1);
 }
 
-static void put_past(struct str *out, const struct remembered_past *p, int64_t base_us)
+static void put_past(struct writer *w, const struct remembered_past *p)
 {
 	uint32_t i, kept = p->n_changes < MEMORY_CHANGES ? p->n_changes : MEMORY_CHANGES;
 
-	put_varint(out, p->n_changes);
+	put_varint(w, p->n_changes);
 	for (i = p->n_changes - kept; i != p->n_changes; i++)
-		put_time(out, base_us, p->changes_us[i % MEMORY_CHANGES]);
-	put_varint(out, p->sessions);
-	put_time(out, base_us, p->first_session_us);
-	put_time(out, base_us, p->session_since_us);
-	put_time(out, base_us, p->previous_since_us);
-	put_time(out, base_us, p->previous_until_us);
-	put_time(out, base_us, p->overlap_us);
-	put_time(out, base_us, p->renamed_us);
-	put_time(out, base_us, p->regress_us);
-	put_signed(out, p->token_before);
-	put_signed(out, p->token_after);
+		put_time(w, p->changes_us[i % MEMORY_CHANGES]);
+	put_varint(w, p->sessions);
+	put_time(w, p->first_session_us);
+	put_time(w, p->session_since_us);
+	put_time(w, p->previous_since_us);
+	put_time(w, p->previous_until_us);
+	put_time(w, p->overlap_us);
+	put_time(w, p->renamed_us);
+	put_time(w, p->regress_us);
+	put_signed(w, p->token_before);
+	put_signed(w, p->token_after);
 	if (p->previous_key) {
-		put_text(out, p->previous_key);
-		put_text(out, p->previous_identity);
-		put_text(out, p->previous_client);
+		put_text(w, p->previous_key);
+		put_text(w, p->previous_identity);
+		put_text(w, p->previous_client);
 	}
 }
 
-static void put_entry(struct str *out, const struct remembered *r, int64_t base_us)
+static void put_entry(struct writer *w, const struct remembered *r)
 {
 	unsigned flags = (r->held ? FLAG_HELD : 0) | (r->has_highest ? FLAG_HIGHEST : 0) |
 			 (r->holder ? FLAG_HOLDER : 0) | (r->past ? FLAG_PAST : 0) |
 			 (r->past && r->past->previous_key ? FLAG_PREVIOUS : 0);
 
-	put_text(out, r->id);
-	put_varint(out, flags);
-	put_varint(out, r->mechanism);
-	str_add_char(out, state_word(r->state < STATE_COUNT ? r->state : STATE_UNKNOWN)->letter);
-	put_time(out, base_us, r->known_since_us);
-	put_time(out, base_us, r->last_seen_us);
-	put_time(out, base_us, r->holder_since_us);
-	put_time(out, base_us, r->state_since_us);
-	put_time(out, base_us, r->last_change_us);
+	put_text(w, r->id);
+	put_varint(w, flags);
+	put_varint(w, r->mechanism);
+	put_varint(w, (unsigned char)state_word(r->state < STATE_COUNT ? r->state : STATE_UNKNOWN)
+			      ->letter);
+	put_time(w, r->known_since_us);
+	put_time(w, r->last_seen_us);
+	put_time(w, r->holder_since_us);
+	put_time(w, r->state_since_us);
+	put_time(w, r->last_change_us);
 	if (r->has_highest)
-		put_signed(out, r->highest_token);
+		put_signed(w, r->highest_token);
 	if (r->holder) {
-		put_text(out, remembered_key(r));
-		put_text(out, remembered_identity(r));
-		put_text(out, remembered_client(r));
+		put_text(w, remembered_key(r));
+		put_text(w, remembered_identity(r));
+		put_text(w, remembered_client(r));
 	}
 	if (r->past)
-		put_past(out, r->past, base_us);
+		put_past(w, r->past);
 }
 
 /* The youngest time of all: most others are shortly before it. */
 static int64_t base_of(const struct memory *m)
 {
-	struct map_entry *e;
+	const struct remembered *r;
 	int64_t base_us = 0;
 	size_t pos = 0;
 
-	while ((e = map_next(&m->by_id, &pos)) != NULL) {
-		const struct remembered *r = e->value;
-
+	while ((r = memory_next(m, &pos)) != NULL)
 		if (r->last_seen_us > base_us)
 			base_us = r->last_seen_us;
-	}
 	return base_us;
 }
 
 void memory_write(const struct memory *m, struct str *out)
 {
-	char head[HEAD_SIZE] = { 0 };
-	size_t start = out->len, pos = 0;
-	int64_t base_us = base_of(m);
-	struct map_entry *e;
-	const char *body;
+	struct writer w = { .out = out, .base_us = base_of(m) };
+	size_t start = out->len, pos = 0, len;
+	const struct remembered *r;
+	char *head;
 	int i;
 
-	str_add_mem(out, head, sizeof(head));
-	put_varint(out, MECH_COUNT);
+	memset(w.buf, 0, HEAD_SIZE);
+	w.n = HEAD_SIZE;
+	put_varint(&w, MECH_COUNT);
 	for (i = 0; i < MECH_COUNT; i++)
-		put_text(out, mechanism_word(i)->word);
-	put_signed(out, base_us);
-	put_varint(out, m->by_id.n);
-	while ((e = map_next(&m->by_id, &pos)) != NULL)
-		put_entry(out, e->value, base_us);
+		put_text(&w, mechanism_word(i)->word);
+	put_signed(&w, w.base_us);
+	put_varint(&w, m->n);
+	while ((r = memory_next(m, &pos)) != NULL)
+		put_entry(&w, r);
+	flush(&w);
 	if (out->full)
 		return;
-	body = out->s + start + HEAD_SIZE;
-	memcpy(out->s + start, magic, 8);
-	put_fixed(out->s + start + 8, FORMAT_VERSION, 4);
-	put_fixed(out->s + start + 12, crc32_of(body, out->len - start - HEAD_SIZE), 4);
-	put_fixed(out->s + start + 16, out->len - start - HEAD_SIZE, 8);
+	head = out->s + start;
+	len = out->len - start - HEAD_SIZE;
+	memcpy(head, magic, 8);
+	put_fixed(head + 8, FORMAT_VERSION, 4);
+	put_fixed(head + 12, crc32_of(head + HEAD_SIZE, len), 4);
+	put_fixed(head + 16, len, 8);
 }
 
 /* ---- reading: hostile bytes, each step within the end; `bad` stays set ---- */
@@ -280,18 +300,13 @@ static int64_t get_time(struct reader *in)
 	return time_us >= 0 && time_us < INT64_C(1) << 59 ? time_us : TIME_UNKNOWN;
 }
 
-struct slice {
-	const char *s;
-	size_t len;
-};
-
 /* Texts hold no NUL: they are sanitised before they come here. */
-static struct slice get_text(struct reader *in)
+static struct slice get_text(struct reader *in, size_t most)
 {
 	uint64_t len = get_varint(in);
 	struct slice text = { (const char *)in->at, (size_t)len };
 
-	if (len > (uint64_t)(in->end - in->at) || len > ID_MOST || memchr(in->at, '\0', len)) {
+	if (len > (uint64_t)(in->end - in->at) || len > most || memchr(in->at, '\0', len)) {
 		in->bad = true;
 		return (struct slice){ "", 0 };
 	}
@@ -299,41 +314,44 @@ static struct slice get_text(struct reader *in)
 	return text;
 }
 
-/* One entry as it stands in the file; texts are slices of the file's bytes. */
-struct entry {
-	struct slice id, key, identity, client;
-	struct slice previous_key, previous_identity, previous_client;
-	struct remembered_past past;
-	uint64_t flags;
-	int mechanism;
-	struct remembered r; /* its pointers are not set; last, for the array at its end */
-};
-
-static int state_of_letter(unsigned char letter)
+static int state_of_letter(uint64_t letter)
 {
 	int i;
 
 	for (i = 0; i < STATE_COUNT; i++)
-		if ((unsigned char)state_word(i)->letter == letter)
+		if ((uint64_t)(unsigned char)state_word(i)->letter == letter)
 			return i;
 	return STATE_UNKNOWN;
 }
 
-static void get_past(struct reader *in, struct entry *e)
+/* Texts of a claim are at most what the memory keeps of them. */
+static void get_claim(struct reader *in, struct slice text[3])
 {
-	struct remembered_past *p = &e->past;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		text[i] = get_text(in, REMEMBERED_TEXT_MOST);
+}
+
+static uint32_t get_count(struct reader *in)
+{
 	uint64_t n = get_varint(in);
+
+	if (n > UINT32_MAX)
+		in->bad = true;
+	return (uint32_t)n;
+}
+
+static void get_past(struct reader *in, struct remembered_past *p, bool previous)
+{
+	struct slice text[3];
 	uint32_t i, kept;
 
-	if (n > UINT32_MAX) {
-		in->bad = true;
-		return;
-	}
-	p->n_changes = (uint32_t)n;
+	p->n_changes = get_count(in);
 	kept = p->n_changes < MEMORY_CHANGES ? p->n_changes : MEMORY_CHANGES;
 	for (i = p->n_changes - kept; i != p->n_changes; i++)
 		p->changes_us[i % MEMORY_CHANGES] = get_time(in);
-	p->sessions = (uint32_t)get_varint(in);
+	p->sessions = get_count(in);
 	p->first_session_us = get_time(in);
 	p->session_since_us = get_time(in);
 	p->previous_since_us = get_time(in);
@@ -343,71 +361,98 @@ static void get_past(struct reader *in, struct entry *e)
 	p->regress_us = get_time(in);
 	p->token_before = get_signed(in);
 	p->token_after = get_signed(in);
-	p->previous_left_ms = TIME_UNKNOWN;
-	if (!(e->flags & FLAG_PREVIOUS))
+	if (!previous)
 		return;
-	e->previous_key = get_text(in);
-	e->previous_identity = get_text(in);
-	e->previous_client = get_text(in);
+	get_claim(in, text);
+	remembered_set_previous(p, text[0], text[1], text[2]);
 }
 
-static void get_mechanism(struct reader *in, struct entry *e)
+/* The mechanism by its word; -1: one that is not known any more. */
+static int get_mechanism(struct reader *in)
 {
 	uint64_t number = get_varint(in);
 
-	if (number >= in->n_mechanisms) {
-		in->bad = true;
-		return;
-	}
-	e->mechanism = in->mechanisms[number];
+	if (number < in->n_mechanisms)
+		return in->mechanisms[number];
+	in->bad = true;
+	return -1;
 }
 
-static void get_entry(struct reader *in, struct entry *e)
+/* The next entry, which the caller frees; NULL: bad, or of a mechanism that is not known any more.
+ */
+static struct remembered *get_entry(struct reader *in)
 {
-	memset(e, 0, sizeof(*e));
-	e->id = get_text(in);
-	e->flags = get_varint(in);
-	if (!e->id.len || (e->flags & ~(uint64_t)FLAGS_ALL))
+	struct slice id = get_text(in, ID_MOST), text[3];
+	uint64_t flags = get_varint(in);
+	int mechanism = get_mechanism(in);
+	struct remembered *r;
+
+	if (!id.len || flags & ~(uint64_t)FLAGS_ALL)
 		in->bad = true;
-	get_mechanism(in, e);
-	if (in->at >= in->end) {
-		in->bad = true;
-		return;
+	if (in->bad)
+		return NULL;
+	r = remembered_new(id);
+	r->mechanism = (uint8_t)mechanism;
+	r->state = (uint8_t)state_of_letter(get_varint(in));
+	r->known_since_us = get_time(in);
+	r->last_seen_us = get_time(in);
+	r->holder_since_us = get_time(in);
+	r->state_since_us = get_time(in);
+	r->last_change_us = get_time(in);
+	r->held = flags & FLAG_HELD;
+	r->has_highest = flags & FLAG_HIGHEST;
+	if (r->has_highest)
+		r->highest_token = get_signed(in);
+	if (flags & FLAG_HOLDER) {
+		get_claim(in, text);
+		remembered_set_holder(r, text[0], text[1], text[2]);
 	}
-	e->r.state = (uint8_t)state_of_letter(*in->at++);
-	e->r.known_since_us = get_time(in);
-	e->r.last_seen_us = get_time(in);
-	e->r.holder_since_us = get_time(in);
-	e->r.state_since_us = get_time(in);
-	e->r.last_change_us = get_time(in);
-	if (e->flags & FLAG_HIGHEST)
-		e->r.highest_token = get_signed(in);
-	if (e->flags & FLAG_HOLDER) {
-		e->key = get_text(in);
-		e->identity = get_text(in);
-		e->client = get_text(in);
-	}
-	if (e->flags & FLAG_PAST)
-		get_past(in, e);
+	if (flags & FLAG_PAST)
+		get_past(in, remembered_make_past(r), flags & FLAG_PREVIOUS);
+	if (!in->bad && mechanism >= 0)
+		return r;
+	remembered_free(r);
+	return NULL;
 }
 
 static void get_mechanisms(struct reader *in)
 {
 	uint64_t n = get_varint(in);
 
-	in->n_mechanisms = 0;
-	if (n > WORDS_MOST) {
+	if (n > WORDS_MOST)
 		in->bad = true;
-		return;
-	}
-	while (n-- > 0 && !in->bad) {
-		struct slice text = get_text(in);
+	while (!in->bad && n-- > 0) {
+		struct slice text = get_text(in, 63);
 		char word[64] = "";
 
-		if (text.len < sizeof(word))
-			memcpy(word, text.s, text.len);
+		memcpy(word, text.s, text.len);
 		in->mechanisms[in->n_mechanisms++] = mechanism_from_word(word);
 	}
+}
+
+/* Reads all entries into an empty memory; returns whether they are well formed. */
+static bool get_entries(struct reader *in, struct memory *fresh)
+{
+	uint64_t n;
+
+	get_mechanisms(in);
+	in->base_us = get_signed(in);
+	n = get_varint(in);
+	if (n > MEMORY_ENTRIES_MAX || n > (uint64_t)(in->end - in->at))
+		in->bad = true;
+	if (!in->bad)
+		memory_reserve(fresh, (size_t)n);
+	while (!in->bad && n-- > 0) {
+		struct remembered *r = get_entry(in);
+
+		if (!r)
+			continue;
+		if (memory_insert(fresh, r))
+			continue;
+		remembered_free(r);
+		in->bad = true;
+	}
+	return !in->bad && in->at == in->end;
 }
 
 /* ---- merging ---- */
@@ -419,91 +464,97 @@ static int64_t earlier(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* The text in a buffer; cut where it is longer. */
-static const char *terminated(struct slice text, char *buf, size_t size)
+/* Two consoles that watch one source see the same changes: the one that saw more of them knows
+ * better. */
+static void merge_past(struct remembered *to, struct remembered *from)
 {
-	size_t len = text.len < size - 1 ? text.len : size - 1;
+	struct remembered_past *p = remembered_make_past(to), *q = from->past, better = *p;
 
-	memcpy(buf, text.s, len);
-	buf[len] = '\0';
-	return buf;
-}
-
-static void merge_past(struct remembered *r, const struct entry *e, bool newer)
-{
-	struct remembered_past *p = remembered_make_past(r);
-	char key[4200], identity[4200], client[4200];
-
-	if (e->past.regress_us != TIME_UNKNOWN &&
-		(p->regress_us == TIME_UNKNOWN || e->past.regress_us > p->regress_us)) {
-		p->regress_us = e->past.regress_us;
-		p->token_before = e->past.token_before;
-		p->token_after = e->past.token_after;
+	if (q->n_changes > p->n_changes ||
+		(q->n_changes == p->n_changes && q->sessions > p->sessions)) {
+		better = *q;
+		/* What is not taken goes with `from`. */
+		q->strings = p->strings;
 	}
-	if (e->past.n_changes > p->n_changes || (newer && e->past.n_changes == p->n_changes)) {
-		struct remembered_past keep = *p;
-
-		*p = e->past;
-		p->strings = keep.strings;
-		p->previous_key = keep.previous_key;
-		p->previous_identity = keep.previous_identity;
-		p->previous_client = keep.previous_client;
-		p->regress_us = keep.regress_us;
-		p->token_before = keep.token_before;
-		p->token_after = keep.token_after;
-		if (e->flags & FLAG_PREVIOUS)
-			remembered_set_previous(p, terminated(e->previous_key, key, sizeof(key)),
-				terminated(e->previous_identity, identity, sizeof(identity)),
-				terminated(e->previous_client, client, sizeof(client)));
+	better.regress_us = p->regress_us;
+	better.token_before = p->token_before;
+	better.token_after = p->token_after;
+	if (q->regress_us > p->regress_us) {
+		better.regress_us = q->regress_us;
+		better.token_before = q->token_before;
+		better.token_after = q->token_after;
 	}
+	*p = better;
 }
 
-/* What was seen last counts; what was known for longest too. */
-static void merge_present(struct remembered *r, const struct entry *e)
+/* Who holds it and its state: what was seen last counts. */
+static void merge_present(struct remembered *to, struct remembered *from)
 {
-	char key[4200], identity[4200], client[4200];
+	char *holder = to->holder;
 
-	r->last_seen_us = e->r.last_seen_us;
-	r->holder_since_us = e->r.holder_since_us;
-	r->state_since_us = e->r.state_since_us;
-	r->last_change_us = e->r.last_change_us;
-	r->state = e->r.state;
-	r->mechanism = (uint8_t)e->mechanism;
-	r->held = e->flags & FLAG_HELD;
-	if (e->flags & FLAG_HOLDER)
-		remembered_set_holder(r, terminated(e->key, key, sizeof(key)),
-			terminated(e->identity, identity, sizeof(identity)),
-			terminated(e->client, client, sizeof(client)));
+	to->last_seen_us = from->last_seen_us;
+	to->holder_since_us = from->holder_since_us;
+	to->state_since_us = from->state_since_us;
+	to->last_change_us = from->last_change_us;
+	to->state = from->state;
+	to->mechanism = from->mechanism;
+	to->held = from->held;
+	to->identity_at = from->identity_at;
+	to->client_at = from->client_at;
+	to->holder = from->holder;
+	from->holder = holder;
 }
 
-static bool same_holder(const struct remembered *r, const struct entry *e)
+/* from is left with what was not taken, to be freed. */
+static void merge_entry(struct remembered *to, struct remembered *from)
 {
-	return r->holder && e->flags & FLAG_HOLDER && strlen(remembered_key(r)) == e->key.len &&
-	       memcmp(remembered_key(r), e->key.s, e->key.len) == 0;
-}
+	bool same = to->holder && from->holder && strcmp(to->holder, from->holder) == 0;
 
-static void merge_entry(struct memory *m, const struct entry *e)
-{
-	struct remembered *r = map_get(&m->by_id, e->id.s, e->id.len);
-	bool fresh = !r, newer;
-
-	if (fresh)
-		r = memory_add(m, e->id.s, e->id.len, e->r.known_since_us);
-	newer = fresh || e->r.last_seen_us > r->last_seen_us;
-	r->known_since_us = earlier(r->known_since_us, e->r.known_since_us);
-	if (same_holder(r, e))
-		r->holder_since_us = earlier(r->holder_since_us, e->r.holder_since_us);
-	if (r->state == e->r.state)
-		r->state_since_us = earlier(r->state_since_us, e->r.state_since_us);
+	if (same)
+		to->holder_since_us = from->holder_since_us =
+			earlier(to->holder_since_us, from->holder_since_us);
+	if (to->state == from->state)
+		to->state_since_us = from->state_since_us =
+			earlier(to->state_since_us, from->state_since_us);
+	to->known_since_us = earlier(to->known_since_us, from->known_since_us);
+	if (from->has_highest && (!to->has_highest || from->highest_token > to->highest_token)) {
+		to->highest_token = from->highest_token;
+		to->has_highest = true;
+	}
 	/* What this run sees now is true now, whatever another console wrote a moment later. */
-	if (newer && !r->present)
-		merge_present(r, e);
-	if (e->flags & FLAG_HIGHEST && (!r->has_highest || e->r.highest_token > r->highest_token)) {
-		r->highest_token = e->r.highest_token;
-		r->has_highest = true;
+	if (!to->present && from->last_seen_us > to->last_seen_us)
+		merge_present(to, from);
+	if (from->past)
+		merge_past(to, from);
+}
+
+/* fresh is empty afterwards. */
+static void merge_all(struct memory *m, struct memory *fresh)
+{
+	struct remembered *r;
+	size_t pos = 0;
+
+	m->dirty = true;
+	if (!m->n) {
+		free(m->slots);
+		m->slots = fresh->slots;
+		m->n = fresh->n;
+		m->size = fresh->size;
+		memcpy(m->seed, fresh->seed, sizeof(m->seed));
+		fresh->slots = NULL;
 	}
-	if (e->flags & FLAG_PAST)
-		merge_past(r, e, newer);
+	while (fresh->slots && (r = memory_next(fresh, &pos)) != NULL) {
+		struct remembered *own = memory_get(m, slice_of(r->id));
+
+		if (own) {
+			merge_entry(own, r);
+			remembered_free(r);
+		} else {
+			memory_insert(m, r);
+		}
+	}
+	fresh->n = fresh->size = 0;
+	memory_shrink(m);
 }
 
 static int check_head(const unsigned char *p, size_t len, struct err *err)
@@ -525,26 +576,10 @@ static int check_head(const unsigned char *p, size_t len, struct err *err)
 	return 0;
 }
 
-/* Walks all entries; m NULL: only to see whether they are well formed. */
-static bool read_entries(struct reader in, struct memory *m)
-{
-	uint64_t n, i;
-	struct entry e;
-
-	get_mechanisms(&in);
-	in.base_us = get_signed(&in);
-	n = get_varint(&in);
-	for (i = 0; i < n && !in.bad; i++) {
-		get_entry(&in, &e);
-		if (m && !in.bad && e.mechanism >= 0)
-			merge_entry(m, &e);
-	}
-	return !in.bad && in.at == in.end;
-}
-
 int memory_read(struct memory *m, const void *bytes, size_t len, struct err *err)
 {
 	const unsigned char *p = bytes;
+	struct memory fresh;
 	struct reader in = { 0 };
 	int rc = check_head(p, len, err);
 
@@ -552,9 +587,11 @@ int memory_read(struct memory *m, const void *bytes, size_t len, struct err *err
 		return rc;
 	in.at = p + HEAD_SIZE;
 	in.end = p + len;
-	if (!read_entries(in, NULL))
-		return err_set(err, ERR_PROTO, "the observation memory is not well formed");
-	read_entries(in, m);
-	memory_shrink(m);
-	return 0;
+	memory_init(&fresh);
+	if (get_entries(&in, &fresh))
+		merge_all(m, &fresh);
+	else
+		rc = err_set(err, ERR_PROTO, "the observation memory is not well formed");
+	memory_release(&fresh);
+	return rc;
 }

@@ -1,50 +1,16 @@
 #include "config.h"
 
-#include "model/memory.h"
+#include "model/memory-table.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Texts in memory are cut to this: whole identities matter on the screen, not for knowing a holder
- * again. */
 enum {
-	TEXT_MOST = 4096,
 	RENEWAL_MS = 500, /* a deadline that moves less was only read more exactly */
 };
-
-void memory_init(struct memory *m)
-{
-	memset(m, 0, sizeof(*m));
-	map_init(&m->by_id);
-	m->cap = MEMORY_ENTRIES_MAX;
-}
-
-static void remembered_free(struct remembered *r)
-{
-	if (r->past) {
-		free(r->past->strings);
-		free(r->past);
-	}
-	free(r->holder);
-	free(r);
-}
-
-void memory_release(struct memory *m)
-{
-	struct map_entry *e;
-	size_t pos = 0;
-
-	while ((e = map_next(&m->by_id, &pos)) != NULL)
-		remembered_free(e->value);
-	map_release(&m->by_id);
-}
-
-struct remembered *memory_find(const struct memory *m, const char *id)
-{
-	return map_get(&m->by_id, id, strlen(id));
-}
 
 const char *remembered_key(const struct remembered *r)
 {
@@ -61,119 +27,6 @@ const char *remembered_client(const struct remembered *r)
 	return r->holder ? r->holder + r->client_at : NULL;
 }
 
-/* ---- forgetting ---- */
-
-/* Those to be forgotten first come first. */
-static int older_first(const void *a, const void *b)
-{
-	const struct remembered *x = *(struct remembered *const *)a;
-	const struct remembered *y = *(struct remembered *const *)b;
-
-	if (x->present != y->present)
-		return x->present ? 1 : -1;
-	if (x->last_seen_us != y->last_seen_us)
-		return x->last_seen_us < y->last_seen_us ? -1 : 1;
-	return strcmp(x->id, y->id);
-}
-
-static void memory_forget(struct memory *m, size_t n)
-{
-	struct remembered **all = xcalloc(m->by_id.n, sizeof(struct remembered *));
-	struct map_entry *e;
-	size_t pos = 0, count = 0, i;
-
-	while ((e = map_next(&m->by_id, &pos)) != NULL)
-		all[count++] = e->value;
-	qsort(all, count, sizeof(struct remembered *), older_first);
-	for (i = 0; i < count && i < n; i++) {
-		map_remove(&m->by_id, all[i]->id, strlen(all[i]->id));
-		remembered_free(all[i]);
-	}
-	free(all);
-	m->dirty = true;
-}
-
-void memory_shrink(struct memory *m)
-{
-	/* Somewhat more than must be, so that the sorting is paid for by many additions. */
-	if (m->by_id.n > m->cap)
-		memory_forget(m, m->by_id.n - m->cap + m->cap / 16);
-}
-
-/* ---- making ---- */
-
-struct remembered *memory_add(struct memory *m, const char *id, size_t len, int64_t now_us)
-{
-	struct remembered *r = map_get(&m->by_id, id, len);
-
-	if (r)
-		return r;
-	if (m->by_id.n >= m->cap && m->cap)
-		memory_forget(m, m->by_id.n - m->cap + m->cap / 16 + 1);
-	r = xcalloc(1, sizeof(*r) + len + 1);
-	memcpy(r->id, id, len);
-	r->known_since_us = r->last_seen_us = r->holder_since_us = now_us;
-	r->state_since_us = r->last_change_us = now_us;
-	r->last_change_ms = r->lease_deadline_ms = TIME_UNKNOWN;
-	r->state = STATE_UNKNOWN;
-	map_put(&m->by_id, r->id, len, r);
-	m->dirty = true;
-	return r;
-}
-
-struct remembered_past *remembered_make_past(struct remembered *r)
-{
-	if (r->past)
-		return r->past;
-	r->past = xcalloc(1, sizeof(*r->past));
-	r->past->first_session_us = r->past->session_since_us = TIME_UNKNOWN;
-	r->past->previous_since_us = r->past->previous_until_us = TIME_UNKNOWN;
-	r->past->overlap_us = r->past->regress_us = r->past->renamed_us = TIME_UNKNOWN;
-	r->past->previous_left_ms = TIME_UNKNOWN;
-	return r->past;
-}
-
-/* Three texts in one block; the offsets of the second and the third come back. */
-static char *pack_texts(const char *key, const char *identity, const char *client,
-	size_t *ret_identity, size_t *ret_client)
-{
-	size_t a = strnlen(key, TEXT_MOST) + 1, b = strnlen(identity, TEXT_MOST) + 1;
-	size_t c = strnlen(client, TEXT_MOST) + 1;
-	char *block = xcalloc(1, a + b + c);
-
-	memcpy(block, key, a - 1);
-	memcpy(block + a, identity, b - 1);
-	memcpy(block + a + b, client, c - 1);
-	*ret_identity = a;
-	*ret_client = a + b;
-	return block;
-}
-
-void remembered_set_holder(
-	struct remembered *r, const char *key, const char *identity, const char *client)
-{
-	size_t identity_at, client_at;
-	char *block = pack_texts(key, identity, client, &identity_at, &client_at);
-
-	free(r->holder);
-	r->holder = block;
-	r->identity_at = (uint16_t)identity_at;
-	r->client_at = (uint16_t)client_at;
-}
-
-void remembered_set_previous(
-	struct remembered_past *p, const char *key, const char *identity, const char *client)
-{
-	size_t identity_at, client_at;
-	char *block = pack_texts(key, identity, client, &identity_at, &client_at);
-
-	free(p->strings);
-	p->strings = block;
-	p->previous_key = block;
-	p->previous_identity = block + identity_at;
-	p->previous_client = block + client_at;
-}
-
 /* ---- knowing a holder again ---- */
 
 static const char *claim_client(const struct claim *c)
@@ -183,7 +36,7 @@ static const char *claim_client(const struct claim *c)
 
 static bool same_text(const char *kept, const char *seen)
 {
-	return strncmp(kept, seen, TEXT_MOST) == 0;
+	return strncmp(kept, seen, REMEMBERED_TEXT_MOST) == 0;
 }
 
 static bool same_process(const char *identity, const char *client, const struct claim *c)
@@ -213,7 +66,7 @@ static const struct claim *known_holder(const struct remembered *r, const struct
 static uint64_t queue_bits(const char *key)
 {
 	static const uint64_t seed[2] = { 7, 9 };
-	uint64_t hash = map_siphash(seed, key, strnlen(key, TEXT_MOST));
+	uint64_t hash = map_siphash(seed, key, strnlen(key, REMEMBERED_TEXT_MOST));
 
 	return UINT64_C(1) << (hash & 63) | UINT64_C(1) << (hash >> 6 & 63);
 }
@@ -306,7 +159,8 @@ static void observe_other_process(
 	p->sessions = 0;
 	/* Those that share a lock exclude nobody. */
 	p->overlap_us = strcmp(mode, "share") == 0 ? TIME_UNKNOWN : now_us;
-	remembered_set_previous(p, remembered_key(r), remembered_identity(r), remembered_client(r));
+	remembered_set_previous(p, slice_of(remembered_key(r)), slice_of(remembered_identity(r)),
+		slice_of(remembered_client(r)));
 }
 
 /* Another key than before, or the first that holds it. */
@@ -324,7 +178,8 @@ static void observe_new_holder(struct remembered *r, const struct singleton *s,
 	o->new_session = same && r->held;
 	o->changed_hands = r->holder && !same && r->held;
 	observe_token(r, s, now_us, o);
-	remembered_set_holder(r, c->key, c->identity, claim_client(c));
+	remembered_set_holder(
+		r, slice_of(c->key), slice_of(c->identity), slice_of(claim_client(c)));
 	r->holder_since_us = now_us;
 	note_change(r, now_ms, now_us);
 }
@@ -340,7 +195,8 @@ static void observe_known_holder(struct remembered *r, const struct singleton *s
 	 * pooler. */
 	if (!same_process(remembered_identity(r), remembered_client(r), c)) {
 		remembered_make_past(r)->renamed_us = now_us;
-		remembered_set_holder(r, c->key, c->identity, claim_client(c));
+		remembered_set_holder(
+			r, slice_of(c->key), slice_of(c->identity), slice_of(claim_client(c)));
 	}
 	if (s->has_token && (!r->has_highest || s->token > r->highest_token)) {
 		r->highest_token = s->token;
@@ -390,6 +246,15 @@ static void observe_freed(struct remembered *r, int64_t now_ms, int64_t now_us, 
 	note_change(r, now_ms, now_us);
 }
 
+static struct remembered *remember(struct memory *m, const char *id, int64_t now_us)
+{
+	struct remembered *r = remembered_new(slice_of(id));
+
+	r->known_since_us = r->last_seen_us = r->holder_since_us = r->state_since_us = now_us;
+	memory_insert(m, r);
+	return r;
+}
+
 struct remembered *memory_observe(struct memory *m, const struct singleton *s, int64_t now_ms,
 	int64_t now_us, struct observed *ret)
 {
@@ -399,7 +264,7 @@ struct remembered *memory_observe(struct memory *m, const struct singleton *s, i
 
 	if (!r) {
 		o.appeared = true;
-		r = memory_add(m, s->id, strlen(s->id), now_us);
+		r = remember(m, s->id, now_us);
 		note_change(r, now_ms, now_us);
 	}
 	c = known_holder(r, s);

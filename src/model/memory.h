@@ -1,7 +1,6 @@
 #ifndef MODEL_MEMORY_H
 #define MODEL_MEMORY_H
 
-#include "base/map.h"
 #include "model/singleton.h"
 #include "model/words.h"
 
@@ -65,6 +64,7 @@ struct remembered {
 	bool held;    /* somebody held it when last seen */
 	bool present; /* in the last picture of this run: forgotten after those that are not */
 	uint16_t identity_at, client_at; /* in holder */
+	uint32_t hash;                   /* of id */
 	char *holder; /* owned: key, identity and client, each ended by NUL: who holds it, or held
 			 it last; NULL */
 	char id[];
@@ -72,15 +72,22 @@ struct remembered {
 
 /* The memory of one source. Not thread safe. */
 struct memory {
-	struct map by_id; /* id -> struct remembered, owned */
+	struct remembered **slots; /* an open hash table by id; owned */
+	size_t n;                  /* entries */
+	size_t size;               /* slots, a power of two; 0 while empty */
 	size_t cap; /* entries; beyond it those that were not seen for longest are forgotten */
-	bool dirty;
+	uint64_t seed[2];
+	bool dirty; /* something changed since whoever saves it set this to false */
 };
 
 void memory_init(struct memory *m);
 void memory_release(struct memory *m);
 
 struct remembered *memory_find(const struct memory *m, const char *id);
+
+/* Walks all entries in no order: start with *pos = 0; NULL at the end. Nothing may be added or
+ * forgotten meanwhile. */
+struct remembered *memory_next(const struct memory *m, size_t *pos);
 
 /* Who holds it, or held it last: NULL when nobody ever did. client is "" where the source tells
  * none. Borrowed. */
@@ -128,17 +135,5 @@ uint32_t remembered_holders(const struct remembered *r, int64_t window_ms, int64
  */
 void memory_write(const struct memory *m, struct str *out);
 int memory_read(struct memory *m, const void *bytes, size_t len, struct err *err);
-
-/* For memory-format.c. The entry of that id, made when there is none; past: the same for its rare
- * part. */
-struct remembered *memory_add(struct memory *m, const char *id, size_t len, int64_t now_us);
-struct remembered_past *remembered_make_past(struct remembered *r);
-void remembered_set_holder(
-	struct remembered *r, const char *key, const char *identity, const char *client);
-void remembered_set_previous(
-	struct remembered_past *p, const char *key, const char *identity, const char *client);
-/* Forgets the entries beyond the cap, those first that are not in the picture and were not seen for
- * longest. */
-void memory_shrink(struct memory *m);
 
 #endif

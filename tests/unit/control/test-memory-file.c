@@ -96,7 +96,7 @@ static void an_absent_file_is_an_empty_memory(void **state)
 	open_file(&file, *state);
 	memory_init(&m);
 	assert_int_equal(memory_file_load(&file, &m, &err), 0);
-	assert_int_equal(m.by_id.n, 0);
+	assert_int_equal(m.n, 0);
 	memory_release(&m);
 	memory_file_release(&file);
 }

@@ -1,0 +1,45 @@
+#ifndef MODEL_MEMORY_TABLE_H
+#define MODEL_MEMORY_TABLE_H
+
+#include "model/memory.h"
+
+/* Private to the memory: making, keeping and forgetting entries. */
+
+enum {
+	/* Texts are cut to this: whole identities matter on the screen, not for knowing a holder
+	 * again. */
+	REMEMBERED_TEXT_MOST = 4096,
+};
+
+/* A text that need not end in NUL. */
+struct slice {
+	const char *s;
+	size_t len;
+};
+
+struct slice slice_of(const char *s);
+
+/* An entry that is in no memory yet; all times unknown. */
+struct remembered *remembered_new(struct slice id);
+void remembered_free(struct remembered *r);
+/* Its rare part, made when there is none. */
+struct remembered_past *remembered_make_past(struct remembered *r);
+void remembered_set_holder(
+	struct remembered *r, struct slice key, struct slice identity, struct slice client);
+void remembered_set_previous(
+	struct remembered_past *p, struct slice key, struct slice identity, struct slice client);
+
+/* Makes room for n entries at once. */
+void memory_reserve(struct memory *m, size_t n);
+/* The entry of that id, or NULL. */
+struct remembered *memory_get(const struct memory *m, struct slice id);
+/*
+ * Takes an entry over, and forgets others when the cap is reached. An entry of that id that is
+ * there already stays, and false is returned: the new one is the caller's still.
+ */
+bool memory_insert(struct memory *m, struct remembered *r);
+/* Forgets what is beyond the cap: those first that are not in the picture and were not seen for
+ * longest. */
+void memory_shrink(struct memory *m);
+
+#endif
