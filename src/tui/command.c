@@ -51,7 +51,7 @@ const char *command_argument(enum command command)
 	return commands[command].argument;
 }
 
-const char *command_help(enum command command)
+const char *command_describe(enum command command)
 {
 	return commands[command].help;
 }

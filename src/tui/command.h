@@ -17,7 +17,7 @@ enum command {
 
 const char *command_word(enum command command);
 const char *command_argument(enum command command); /* "" when it takes none */
-const char *command_help(enum command command);
+const char *command_describe(enum command command);
 
 /*
  * Reads a command line without the colon: the command and where its argument begins (empty: none).

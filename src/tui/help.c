@@ -109,7 +109,7 @@ static void help_commands(struct help *h)
 	for (i = 0; i < COMMAND_COUNT; i++) {
 		snprintf(term, sizeof(term), ":%s %s", command_word((enum command)i),
 			command_argument((enum command)i));
-		help_line(h, "Commands", STYLE_KEY, term, command_help((enum command)i));
+		help_line(h, "Commands", STYLE_KEY, term, command_describe((enum command)i));
 	}
 	help_line(h, "Filter", STYLE_KEY, "text",
 		"part of an id, a name, a role, a holder or a waiter");

@@ -181,7 +181,7 @@ void keymap_manual(struct str *out)
 
 		snprintf(word, sizeof(word), ":%s", command_word((enum command)k));
 		roff_item(out, word, command_argument((enum command)k),
-			command_help((enum command)k));
+			command_describe((enum command)k));
 	}
 	str_add(out, ".SS \"Filter\"\n");
 	str_add(out,
