@@ -1,5 +1,6 @@
 noinst_LIBRARIES += src/libbase.a
 src_libbase_a_SOURCES = \
+	src/base/civil.c src/base/civil.h \
 	src/base/clock.c src/base/clock.h \
 	src/base/err.c src/base/err.h \
 	src/base/fs.c src/base/fs.h \
@@ -7,4 +8,6 @@ src_libbase_a_SOURCES = \
 	src/base/mem.c src/base/mem.h \
 	src/base/nearest.c src/base/nearest.h \
 	src/base/str.c src/base/str.h \
-	src/base/text.c src/base/text.h
+	src/base/text.c src/base/text.h \
+	src/base/zone-rule.c src/base/zone-rule.h \
+	src/base/zone.c src/base/zone.h
