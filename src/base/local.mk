@@ -2,6 +2,7 @@ noinst_LIBRARIES += src/libbase.a
 src_libbase_a_SOURCES = \
 	src/base/civil.c src/base/civil.h \
 	src/base/clock.c src/base/clock.h \
+	src/base/cron-parse.c src/base/cron.c src/base/cron.h \
 	src/base/err.c src/base/err.h \
 	src/base/fs.c src/base/fs.h \
 	src/base/map.c src/base/map.h \
