@@ -1,7 +1,7 @@
 # Tests. A program of tests/unit/<layer>/ links only the archives up to its layer; it is registered in that folder's local.mk by
 # its name in unit_tests, its _SOURCES and its _LDADD (see base). Python tests in tests/live, tests/tty, tests/contract
 # and tests/house are found by their names, test_*.py.
-EXTRA_DIST += tests/run tests/runner.py tests/check.py tests/suite.py tests/taprun.py tests/servers tests/live tests/tty tests/contract tests/house tests/fuzz tests/lab tests/bench
+EXTRA_DIST += tests/run tests/runner.py tests/check.py tests/suite.py tests/taprun.py tests/servers tests/live tests/tty tests/contract tests/house tests/fuzz tests/oracle tests/lab tests/bench
 
 BASE_TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
 MODEL_TEST_LIBS = $(MODEL_LIBS) $(CMOCKA_LIBS)

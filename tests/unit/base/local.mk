@@ -17,3 +17,9 @@ tests_bin_test_base_clock_LDADD = $(BASE_TEST_LIBS)
 unit_tests += tests/bin/test-base-fs
 tests_bin_test_base_fs_SOURCES = tests/unit/base/test-fs.c tests/unit/unit.h
 tests_bin_test_base_fs_LDADD = $(BASE_TEST_LIBS)
+
+# Reads the tables of tests/oracle/.
+unit_tests += tests/bin/test-base-cron-oracle
+tests_bin_test_base_cron_oracle_SOURCES = tests/unit/base/test-cron-oracle.c tests/unit/unit.h
+tests_bin_test_base_cron_oracle_CPPFLAGS = $(AM_CPPFLAGS) -DTESTS_DIR=\"$(abs_top_srcdir)/tests\"
+tests_bin_test_base_cron_oracle_LDADD = $(BASE_TEST_LIBS)

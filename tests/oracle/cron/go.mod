@@ -1,0 +1,5 @@
+module baton/tests/oracle/cron
+
+go 1.22
+
+require github.com/robfig/cron/v3 v3.0.1
