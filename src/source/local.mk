@@ -12,6 +12,8 @@ src_libsource_a_SOURCES = \
 	src/source/etcd-ttl.c \
 	src/source/option.c \
 	src/source/postgres.c src/source/postgres.h \
+	src/source/postgres-answer.c src/source/postgres-answer.h \
+	src/source/postgres-claim.c \
 	src/source/postgres-facts.c \
 	src/source/postgres-key.c src/source/postgres-key.h \
 	src/source/postgres-picture.c \

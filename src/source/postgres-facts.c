@@ -19,6 +19,7 @@ void postgres_facts_release(struct pg_facts *facts)
 	free(facts->database);
 	free(facts->role);
 	free(facts->encoding);
+	free(facts->client);
 	memset(facts, 0, sizeof(*facts));
 }
 
@@ -51,6 +52,7 @@ static void keep_facts(struct postgres *p, const struct pg_result *rows)
 	f->database = text_of(rows, F_DATABASE);
 	f->role = text_of(rows, F_ROLE);
 	f->encoding = text_of(rows, F_ENCODING);
+	f->client = text_of(rows, F_CLIENT);
 	f->version = pg_version(p->pg);
 	f->capacity = number_of(rows, F_CAPACITY);
 	f->keepalive_ms = number_of(rows, F_KEEPALIVE_MS);
@@ -77,6 +79,7 @@ static int keep_version(struct postgres *p, const struct pg_limit *limit, struct
 	p->facts.database = xstrdup(pg_database(p->pg));
 	p->facts.role = xstrdup(pg_user(p->pg));
 	p->facts.encoding = xstrdup("");
+	p->facts.client = xstrdup("");
 	p->facts.version = pg_version(p->pg);
 	p->facts.capacity = p->facts.keepalive_ms = TIME_UNKNOWN;
 	p->facts.system_identifier = p->facts.timeline = TIME_UNKNOWN;

@@ -20,7 +20,7 @@ enum {
 	IDLE_IN_TRANSACTION_MS = 10000
 };
 
-static const char statement_name[] = "baton_poll";
+static const char *const statement_names[] = { "baton_poll", "baton_poll_ordered" };
 
 static bool ask_cancelled(void *arg)
 {
@@ -112,12 +112,27 @@ static int ask_hashes(struct postgres *p, const struct pg_limit *limit, struct e
 
 static void make_sql(struct postgres *p)
 {
-	struct str sql;
+	size_t i;
 
-	str_init(&sql, 64 * 1024);
-	postgres_sql_poll(&sql, p->facts.version, p->databases != NULL);
-	free(p->poll_sql);
-	p->poll_sql = str_take(&sql);
+	for (i = 0; i < ARRAY_LEN(p->poll_sql); i++) {
+		struct str sql;
+
+		str_init(&sql, 64 * 1024);
+		postgres_sql_poll(&sql, p->facts.version, p->databases != NULL, i == 1);
+		free(p->poll_sql[i]);
+		p->poll_sql[i] = str_take(&sql);
+	}
+}
+
+static int prepare(struct postgres *p, const struct pg_limit *limit, struct err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; i < ARRAY_LEN(p->poll_sql) && !rc; i++)
+		rc = pg_prepare(p->pg, statement_names[i], p->poll_sql[i], limit, err);
+	p->prepared = !rc;
+	return rc;
 }
 
 static int check_version(struct postgres *p, struct err *err)
@@ -143,8 +158,7 @@ static int prepare_session(struct postgres *p, const struct pg_limit *limit, str
 	if (p->pooling == POOLING_NONE) {
 		rc = settle(p, limit, err);
 		if (!rc)
-			rc = pg_prepare(p->pg, statement_name, p->poll_sql, limit, err);
-		p->prepared = !rc;
+			rc = prepare(p, limit, err);
 	}
 	return rc ? rc : ask_hashes(p, limit, err);
 }
@@ -178,6 +192,8 @@ void postgres_session_close(struct postgres *p)
 	p->pooling = POOLING_NONE;
 	p->prepared = p->pretends = p->pid_changed = false;
 	p->last_pid = 0;
+	p->ordered = false;
+	postgres_picture_forget(p);
 	p->seen_requests = p->seen_in = p->seen_out = 0;
 }
 
@@ -190,8 +206,9 @@ static int ask(struct postgres *p, const struct pg_limit *limit, struct pg_resul
 
 	snprintf(rows, sizeof(rows), "%" PRId64, source_option_int(p->config, "rows"));
 	if (p->prepared)
-		return pg_query_prepared(p->pg, statement_name, values, n, limit, ret_result, err);
-	return pg_query(p->pg, p->poll_sql, values, n, limit, ret_result, err);
+		return pg_query_prepared(
+			p->pg, statement_names[p->ordered], values, n, limit, ret_result, err);
+	return pg_query(p->pg, p->poll_sql[p->ordered], values, n, limit, ret_result, err);
 }
 
 /* One transaction, whose settings end with it. */

@@ -26,28 +26,28 @@ static const struct variant variants[] = {
 	{ "{once}", 0, "AS" },
 };
 
-static const char poll_head[] =
+static const char poll_locks[] =
 	"WITH locks {once} (\n"
-	"  SELECT locktype, database, classid, objid, objsubid, mode, granted, pid,\n"
-	"         virtualtransaction, {waitstart}\n"
-	"    FROM pg_locks WHERE locktype = 'advisory' OR NOT granted\n"
-	"), advisory AS (\n"
-	"  SELECT * FROM locks WHERE locktype = 'advisory'";
-
-static const char poll_filter[] =
-	"\n     AND database IN (SELECT oid FROM pg_database WHERE datname = ANY ($2::text[]))";
-
-static const char poll_body[] =
-	"\n), total AS (\n"
-	"  SELECT count(*) AS n FROM advisory\n"
-	"), queued AS (\n"
-	"  SELECT DISTINCT database, classid, objid, objsubid FROM advisory WHERE NOT granted\n"
+	"  SELECT locktype = 'advisory' AS advisory, database, classid, objid, objsubid,\n"
+	"         mode = 'ShareLock' AS share, granted, pid,\n"
+	"         CASE WHEN pid IS NULL THEN virtualtransaction END AS transaction, {waitstart}\n"
+	"    FROM pg_locks\n";
+static const char poll_where[] = "   WHERE locktype = 'advisory' OR NOT granted\n";
+static const char poll_where_database[] =
+	"   WHERE (locktype = 'advisory' AND database IN\n"
+	"          (SELECT oid FROM pg_database WHERE datname = ANY ($2::text[])))\n"
+	"      OR (locktype <> 'advisory' AND NOT granted)\n";
+static const char poll_sessions[] =
 	"), blocked AS (\n"
 	"  SELECT DISTINCT pid FROM locks\n"
-	"   WHERE NOT granted AND pid IN (SELECT pid FROM advisory) LIMIT {blocked}\n"
+	"   WHERE NOT granted AND pid IN (SELECT pid FROM locks WHERE advisory) LIMIT {blocked}\n"
 	"), sessions AS (\n"
-	"  SELECT pid, count(*) FILTER (WHERE granted) AS held\n"
-	"    FROM advisory WHERE pid IS NOT NULL GROUP BY pid\n"
+	"  SELECT pid, count(*) AS n, count(*) FILTER (WHERE granted) AS held\n"
+	"    FROM locks WHERE advisory GROUP BY pid\n";
+static const char poll_queued[] = "), queued AS (\n"
+				  "  SELECT DISTINCT database, classid, objid, objsubid\n"
+				  "    FROM locks WHERE advisory AND NOT granted\n";
+static const char poll_rows[] =
 	")\n"
 	"SELECT 0 AS kind, pg_backend_pid() AS pid, NULL::oid AS database, NULL::oid AS classid,\n"
 	"       NULL::oid AS objid, NULL::smallint AS objsubid, NULL::boolean AS share,\n"
@@ -56,8 +56,8 @@ static const char poll_body[] =
 	"       NULL::timestamptz AS state_change, NULL::timestamptz AS query_start,\n"
 	"       NULL::timestamptz AS xact_start, NULL::text AS wait_event, NULL::text AS query,\n"
 	"       NULL::text AS backend_type, NULL::boolean AS superuser, NULL::text AS blocked_by,\n"
-	"       n AS held\n"
-	"  FROM total\n"
+	"       coalesce(sum(n), 0)::bigint AS held\n"
+	"  FROM sessions\n"
 	"UNION ALL\n"
 	"SELECT 1, NULL, oid, NULL, NULL, NULL, NULL, NULL, NULL, datname, NULL, NULL, NULL, "
 	"NULL,\n"
@@ -67,45 +67,54 @@ static const char poll_body[] =
 	"SELECT 2, s.pid, a.datid, NULL, NULL, NULL, NULL, NULL, a.backend_start,\n"
 	"       a.application_name, a.usename,\n"
 	"       CASE WHEN a.client_port = -1 THEN 'local' ELSE host(a.client_addr) END, a.state,\n"
-	"       a.state_change, a.query_start, a.xact_start, a.wait_event_type || '/' || "
-	"a.wait_event,\n"
-	"       left(a.query, 200), a.backend_type, r.rolsuper,\n"
+	"       a.state_change, a.query_start, a.xact_start,\n"
+	"       a.wait_event_type || '/' || a.wait_event, left(a.query, 200), a.backend_type,\n"
+	"       r.rolsuper,\n"
 	"       CASE WHEN s.pid IN (SELECT pid FROM blocked)\n"
 	"            THEN array_to_string(pg_blocking_pids(s.pid), ',') END, s.held\n"
 	"  FROM sessions s LEFT JOIN pg_stat_activity a ON a.pid = s.pid\n"
 	"       LEFT JOIN pg_roles r ON r.oid = a.usesysid\n"
+	" WHERE s.pid IS NOT NULL\n"
 	"UNION ALL\n"
-	"(SELECT 3, l.pid, l.database, l.classid, l.objid, l.objsubid, l.mode = 'ShareLock', "
-	"l.granted,\n"
-	"        l.waitstart, p.gid, p.owner, NULL, NULL, NULL, NULL, p.prepared, NULL, NULL, "
+	"(SELECT 3, l.pid, l.database, l.classid, l.objid, l.objsubid, l.share, l.granted,\n"
+	"        l.waitstart, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,\n"
+	"        NULL, NULL\n"
+	"   FROM locks l{queue}\n"
+	"  WHERE l.advisory AND l.pid IS NOT NULL{order}\n"
+	"  LIMIT $1::bigint)\n"
+	"UNION ALL\n"
+	"(SELECT 3, NULL, l.database, l.classid, l.objid, l.objsubid, l.share, l.granted,\n"
+	"        NULL, p.gid, p.owner, NULL, NULL, NULL, NULL, p.prepared, NULL, NULL, NULL, "
 	"NULL,\n"
-	"        NULL, NULL, NULL\n"
-	"   FROM advisory l\n"
-	"        LEFT JOIN pg_prepared_xacts p ON l.pid IS NULL\n"
-	"             AND l.virtualtransaction = '-1/' || p.transaction\n"
-	"        LEFT JOIN queued q ON (q.database, q.classid, q.objid, q.objsubid)\n"
-	"                            = (l.database, l.classid, l.objid, l.objsubid)\n"
-	/* Only where rows must be left out are they put in order: those with a queue stay, keys
-	   stay whole. */
-	"  ORDER BY CASE WHEN (SELECT n FROM total) > $1::bigint THEN q.classid IS NULL END,\n"
-	"           CASE WHEN (SELECT n FROM total) > $1::bigint THEN l.pid IS NOT NULL END,\n"
-	"           CASE WHEN (SELECT n FROM total) > $1::bigint THEN l.database END,\n"
-	"           CASE WHEN (SELECT n FROM total) > $1::bigint\n"
-	"                THEN (l.classid::bigint << 32) | l.objid::bigint END\n"
+	"        NULL, NULL\n"
+	"   FROM locks l LEFT JOIN pg_prepared_xacts p ON l.transaction = '-1/' || p.transaction\n"
+	"  WHERE l.advisory AND l.pid IS NULL\n"
 	"  LIMIT $1::bigint)";
 
-static const char *variant_of(const char *name, size_t len, int version)
+/* Where rows must be left out: those with a queue stay, and keys stay whole. */
+static const char poll_queue[] =
+	" LEFT JOIN queued q ON (q.database, q.classid, q.objid, q.objsubid)\n"
+	"                              = (l.database, l.classid, l.objid, l.objsubid)";
+static const char poll_order[] = "\n  ORDER BY q.classid IS NULL, l.database, l.objsubid, "
+				 "l.classid::bigint, l.objid::bigint,\n"
+				 "           l.granted DESC";
+
+/* What stands for {name}: an expression of the version's, or a part of the query. */
+static const char *filling(const char *name, size_t len, int version, bool ordered)
 {
 	size_t i;
 
+	if (str_starts(name, "{queue}"))
+		return ordered ? poll_queue : "";
+	if (str_starts(name, "{order}"))
+		return ordered ? poll_order : "";
 	for (i = 0; i < ARRAY_LEN(variants); i++)
-		if (version >= variants[i].since && strncmp(variants[i].name, name, len) == 0 &&
-			!variants[i].name[len])
+		if (version >= variants[i].since && strncmp(variants[i].name, name, len) == 0)
 			return variants[i].sql;
 	return NULL;
 }
 
-static void add_part(struct str *out, const char *part, int version)
+static void add_part(struct str *out, const char *part, int version, bool ordered)
 {
 	while (*part) {
 		size_t len = strcspn(part, "{");
@@ -116,7 +125,7 @@ static void add_part(struct str *out, const char *part, int version)
 		if (!*part)
 			return;
 		len = strcspn(part, "}") + 1;
-		sql = variant_of(part, len, version);
+		sql = filling(part, len, version, ordered);
 		if (sql)
 			str_add(out, sql);
 		else
@@ -125,12 +134,14 @@ static void add_part(struct str *out, const char *part, int version)
 	}
 }
 
-void postgres_sql_poll(struct str *out, int version, bool filtered)
+void postgres_sql_poll(struct str *out, int version, bool filtered, bool ordered)
 {
-	add_part(out, poll_head, version);
-	if (filtered)
-		add_part(out, poll_filter, version);
-	add_part(out, poll_body, version);
+	add_part(out, poll_locks, version, ordered);
+	add_part(out, filtered ? poll_where_database : poll_where, version, ordered);
+	add_part(out, poll_sessions, version, ordered);
+	if (ordered)
+		add_part(out, poll_queued, version, ordered);
+	add_part(out, poll_rows, version, ordered);
 }
 
 /*
@@ -165,7 +176,8 @@ const char postgres_sql_facts[] =
 	"       pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE'),\n"
 	"       pg_catalog.pg_has_role('pg_signal_backend', 'USAGE'),\n"
 	"       pg_catalog.current_database(), current_user,\n"
-	"       pg_catalog.current_setting('server_encoding')";
+	"       pg_catalog.current_setting('server_encoding'),\n"
+	"       pg_catalog.host(pg_catalog.inet_client_addr())";
 
 /*
  * The timeline: what is being written, from the name of the WAL file (its first eight digits); on a

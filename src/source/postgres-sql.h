@@ -58,9 +58,10 @@ enum {
 
 /*
  * The query for a server of that version. Parameter $1: the most lock rows; $2, where filtered: the
- * names of the databases, an array of text.
+ * names of the databases, an array of text. ordered puts the rows in an order of importance first,
+ * for a server that has more of them than are read.
  */
-void postgres_sql_poll(struct str *out, int version, bool filtered);
+void postgres_sql_poll(struct str *out, int version, bool filtered, bool ordered);
 
 /* What is asked once for each connection, before anything is set. One row; columns as in F_. */
 enum pg_fact {
@@ -76,6 +77,7 @@ enum pg_fact {
 	F_DATABASE,
 	F_ROLE,
 	F_ENCODING,
+	F_CLIENT,
 	FACTS
 };
 extern const char postgres_sql_facts[];

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "io/pg.h"
+#include "source/postgres-sql.h"
 #include "source/source.h"
 
 #include <stdlib.h>
@@ -33,6 +34,11 @@ static const struct option_def postgres_options[] = {
 		"Only locks of these databases. By default those of all databases of the server, "
 		"which one "
 		"connection sees.",
+		NULL, NULL, false },
+	{ "poolers", OPTION_LIST, NULL,
+		"Addresses of connection poolers, as the server sees them (\"local\" for its "
+		"socket): a lock that "
+		"is held from there belongs to no client for certain.",
 		NULL, NULL, false },
 	{ "rows", OPTION_INT, "20000",
 		"The most lock rows that are read in one poll; how many more there are is said. "
@@ -116,7 +122,8 @@ static void postgres_close(void *state)
 	for (i = 0; i < p->n_named; i++)
 		free(p->named[i].database);
 	free(p->named);
-	free(p->poll_sql);
+	free(p->poll_sql[0]);
+	free(p->poll_sql[1]);
 	free(p->databases);
 	if (p->password)
 		explicit_bzero(p->password, strlen(p->password));
@@ -183,13 +190,46 @@ static int refresh_facts(
 	return postgres_facts_read(p, limit, err);
 }
 
+/*
+ * Asks, and asks again for the rows that matter most where there are more than are read. Fills the
+ * moment.
+ */
+static int ask(struct postgres *p, struct round *r, const struct pg_limit *limit,
+	struct pg_result **ret_result, struct pg_moment *moment, struct err *err)
+{
+	struct pg_result *result;
+
+	for (;;) {
+		int64_t begun = round_now_ms(r);
+		int rc = postgres_session_ask(p, limit, &result, err);
+		bool more, whole;
+
+		if (rc)
+			return rc;
+		moment->round_trip_ms = round_now_ms(r) - begun;
+		moment->read_us = clock_wall_us(limit->clock);
+		whole = pg_columns(result) == COLUMNS && postgres_moment_read(result, moment);
+		more = moment->total > source_option_int(p->config, "rows");
+		if (whole && (!more || p->ordered)) {
+			p->ordered = more;
+			*ret_result = result;
+			return 0;
+		}
+		pg_result_free(result);
+		if (!whole)
+			return err_set(err, ERR_PROTO,
+				"%s answered the query with other columns than it was asked for",
+				pg_place(p->pg));
+		p->ordered = true;
+	}
+}
+
 static int tell_answer(struct postgres *p, struct round *r, const struct pg_limit *limit,
 	const struct pg_result *result, struct pg_moment *moment, struct err *err)
 {
-	int rc = postgres_picture_tell(p, r, result, moment, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	postgres_picture_tell(p, r, result, moment);
 	note_process(p, moment->pid);
 	rc = refresh_facts(p, limit, moment->in_recovery, err);
 	if (rc)
@@ -203,19 +243,15 @@ static int postgres_ask_and_tell(struct postgres *p, struct round *r, struct err
 	struct pg_limit limit = postgres_limit(r);
 	struct pg_moment moment = { 0 };
 	struct pg_result *result = NULL;
-	int64_t begun;
 	int rc = postgres_session_open(p, &limit, err);
 
 	if (rc)
 		return rc;
-	begun = round_now_ms(r);
-	rc = postgres_session_ask(p, &limit, &result, err);
+	rc = ask(p, r, &limit, &result, &moment, err);
 	if (rc && p->pretends && !pg_is_broken(p->pg))
 		return tell_pretender(p, r);
 	if (rc)
 		return rc;
-	moment.round_trip_ms = round_now_ms(r) - begun;
-	moment.read_us = clock_wall_us(round_clock(r));
 	rc = tell_answer(p, r, &limit, result, &moment, err);
 	pg_result_free(result);
 	if (!rc)

@@ -28,7 +28,8 @@ enum pooling {
 struct pg_facts {
 	char *text; /* version() */
 	char *database, *role, *encoding;
-	int version;                                                 /* server_version_num */
+	char *client; /* our own address, or the pooler's, as the server sees it; "": a socket */
+	int version;  /* server_version_num */
 	int64_t read_at_ms;                                          /* our monotonic clock */
 	int64_t capacity, keepalive_ms, system_identifier, timeline; /* TIME_UNKNOWN: not known */
 	bool read_only, in_recovery;
@@ -50,7 +51,13 @@ struct postgres {
 	struct pg_facts facts;
 	struct pg_named *named;
 	size_t n_named;
-	char *poll_sql;
+	char *poll_sql[2];    /* as the rows come; in order of importance */
+	bool ordered;         /* the server has more rows than are read */
+	struct pg_told *told; /* what the last picture was made of (postgres-picture.c), in the
+				 order of keys */
+	size_t n_told;
+	uint64_t told_frame; /* databases and names, by which paths are made; 0: tell everything
+				anew */
 	uint64_t seen_requests, seen_in, seen_out; /* of this connection, told already */
 };
 
@@ -73,11 +80,14 @@ void postgres_facts_release(struct pg_facts *facts);
 void postgres_facts_tell(struct postgres *p, struct round *r, const struct pg_moment *moment);
 
 /*
- * Turns an answer to the poll's query into singletons, and puts them (postgres-picture.c). Fills
- * moment's counts. ERR_PROTO when it isn't such an answer.
+ * Turns an answer to the poll's query into singletons, and puts them (postgres-picture.c): all of
+ * them the first time on a connection, then those that changed. Fills moment's counts. The answer
+ * has all COLUMNS.
  */
-int postgres_picture_tell(struct postgres *p, struct round *r, const struct pg_result *result,
-	struct pg_moment *moment, struct err *err);
+void postgres_picture_tell(struct postgres *p, struct round *r, const struct pg_result *result,
+	struct pg_moment *moment);
+/* Makes the next picture a whole one. */
+void postgres_picture_forget(struct postgres *p);
 /* The server's row alone; false when there is none. */
 bool postgres_moment_read(const struct pg_result *result, struct pg_moment *moment);
 
