@@ -20,12 +20,10 @@ static size_t nearest_measure(const struct nearest *nearest, const char *word)
 	return text_distance(nearest->wanted, word, nearest->limit);
 }
 
-void nearest_offer(struct nearest *nearest, const char *word)
+void nearest_put(struct nearest *nearest, const char *word, size_t distance)
 {
-	size_t distance = nearest_measure(nearest, word), i;
+	size_t i;
 
-	if (distance > nearest->limit)
-		return;
 	for (i = nearest->n; i > 0 && nearest->distance[i - 1] > distance; i--) {
 		if (i == NEAREST_MAX)
 			continue;
@@ -38,6 +36,14 @@ void nearest_offer(struct nearest *nearest, const char *word)
 	nearest->distance[i] = distance;
 	if (nearest->n < NEAREST_MAX)
 		nearest->n++;
+}
+
+void nearest_offer(struct nearest *nearest, const char *word)
+{
+	size_t distance = nearest_measure(nearest, word);
+
+	if (distance <= nearest->limit)
+		nearest_put(nearest, word, distance);
 }
 
 void nearest_tell(const struct nearest *nearest, size_t max, struct str *out)

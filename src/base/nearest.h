@@ -23,6 +23,8 @@ void nearest_init(struct nearest *nearest, const char *wanted);
 /* Offers a word; it must live as long as the nearest. A word that holds the wanted one counts as
  * near. */
 void nearest_offer(struct nearest *nearest, const char *word);
+/* Takes a word of which the caller knows how near it is; 0 is the nearest. */
+void nearest_put(struct nearest *nearest, const char *word, size_t distance);
 
 /*
  * Adds "; did you mean 'a'?" or "; did you mean 'a' or 'b'?" to out, at most max words, or nothing

@@ -64,6 +64,7 @@ struct command {
 	const char *summary;   /* one line */
 	const char *help;      /* paragraphs, for `baton help NAME` and the manual */
 	uint32_t takes;
+	bool hidden;     /* neither in the help nor in the manual */
 	bool own_errors; /* it says on its own what is wrong with the config (check) */
 	int (*run)(struct cli *cli);
 };

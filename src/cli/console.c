@@ -23,7 +23,7 @@ static int console_start(struct cli *cli)
 	return code < 0 ? cli_fail(EXIT_CODE_FAILED, &err) : code;
 }
 
-const struct command command_console = {
+const struct command cli_command_console = {
 	.name = "console",
 	.summary = "Open the console; what baton does without a command.",
 	.help = "The console shows the same as list, show and watch, on a terminal of 80 by 24 or "

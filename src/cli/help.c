@@ -84,6 +84,8 @@ static void help_program(struct out *out)
 	for (i = 0; cli_commands[i]; i++) {
 		char head[64];
 
+		if (cli_commands[i]->hidden)
+			continue;
 		snprintf(head, sizeof(head), "%s%s%s", cli_commands[i]->name,
 			cli_commands[i]->args ? " " : "",
 			cli_commands[i]->args ? cli_commands[i]->args : "");
@@ -131,7 +133,8 @@ static int help_run(struct cli *cli)
 		str_init(&help, 400);
 		nearest_init(&nearest, cli->args[0]);
 		for (i = 0; cli_commands[i]; i++)
-			nearest_offer(&nearest, cli_commands[i]->name);
+			if (!cli_commands[i]->hidden)
+				nearest_offer(&nearest, cli_commands[i]->name);
 		nearest_tell(&nearest, 2, &help);
 		cli_complain("unknown command '%s'%s", cli_shown(shown, cli->args[0]), help.s);
 		str_release(&help);
@@ -142,7 +145,7 @@ static int help_run(struct cli *cli)
 	return cli_close(&out, EXIT_CODE_OK);
 }
 
-const struct command command_help = {
+const struct command cli_command_help = {
 	.name = "help",
 	.args = "[COMMAND]",
 	.most = 1,

@@ -27,7 +27,7 @@ static int list_run(struct cli *cli)
 	return code;
 }
 
-const struct command command_list = {
+const struct command cli_command_list = {
 	.name = "list",
 	.summary = "Print one picture of all singletons, and exit.",
 	.help = "Each source is read once. Singletons are sorted by state, the worst first, then "

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMMAND(name) extern const struct command command_##name;
+#define COMMAND(name) extern const struct command cli_command_##name;
 #include "cli/commands.def"
 #undef COMMAND
 
 const struct command *const cli_commands[] = {
-#define COMMAND(name) &command_##name,
+#define COMMAND(name) &cli_command_##name,
 #include "cli/commands.def"
 #undef COMMAND
 	NULL
@@ -66,7 +66,8 @@ static int unknown_command(const char *word, struct err *err)
 
 	nearest_init(&nearest, word);
 	for (i = 0; cli_commands[i]; i++)
-		nearest_offer(&nearest, cli_commands[i]->name);
+		if (!cli_commands[i]->hidden)
+			nearest_offer(&nearest, cli_commands[i]->name);
 	return parse_unknown(err, "command", word, &nearest);
 }
 

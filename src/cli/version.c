@@ -24,7 +24,7 @@ static int version_run(struct cli *cli)
 	return cli_close(&out, EXIT_CODE_OK);
 }
 
-const struct command command_version = {
+const struct command cli_command_version = {
 	.name = "version",
 	.summary = "Print the version.",
 	.takes = TAKES(JSON),

@@ -20,7 +20,6 @@ static const struct {
 	{ "ETCDCTL_CACERT", "ca" },
 	{ "ETCDCTL_CERT", "cert" },
 	{ "ETCDCTL_KEY", "key" },
-	{ "ETCDCTL_INSECURE_SKIP_TLS_VERIFY", "insecure_skip_tls_verify" },
 };
 
 static const char *discovery_env(const char *name)

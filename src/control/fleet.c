@@ -314,6 +314,9 @@ int fleet_examine(struct fleet *fleet, size_t i, struct report *report, struct e
 			*err = s->open_error;
 		return s->open_error.code;
 	}
+	if (!s->config->ops->examine)
+		return err_set(err, ERR_UNSUPPORTED, "a source of kind %s can't be examined",
+			s->config->ops->kind);
 	session_round_start(s, clock_mono_ms(fleet->shared.clock) + s->config->timeout_ms);
 	return s->config->ops->examine(s->state, &s->round, report, err);
 }

@@ -5,6 +5,7 @@ src_libcontrol_a_SOURCES = \
 	src/control/memory-file.c src/control/memory-file.h \
 	src/control/options.c src/control/options.h \
 	src/control/round.c \
+	src/control/sample.c src/control/sample.h \
 	src/control/session.c src/control/session.h \
 	src/control/session-events.c src/control/session-events.h \
 	src/control/settings.c src/control/settings.h

@@ -131,8 +131,8 @@ int memory_file_load(struct memory_file *file, struct memory *memory, struct err
 }
 
 /*
- * Removes what a writer that was killed left beside the file: NAME and six characters, as fs_write_atomic makes them. Only
- * under the lock, when nobody else writes.
+ * Removes what a writer that was killed left beside the file: NAME and six characters, as
+ * fs_write_atomic makes them. Only under the lock, when nobody else writes.
  */
 static void memory_file_tidy(const struct memory_file *file)
 {

@@ -1,7 +1,6 @@
 #include "config.h"
 
 #include "control/options.h"
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "base/str.h"
@@ -159,7 +158,7 @@ const char *option_type_text(const struct option_def *def)
 {
 	static const char *const texts[] = {
 		[OPTION_TEXT] = "a text",
-		[OPTION_SECRET] = "a text, {env: NAME} or {file: PATH}",
+		[OPTION_SECRET] = "a text",
 		[OPTION_PATH] = "a path",
 		[OPTION_INT] = "a whole number",
 		[OPTION_BOOL] = "true or false",
@@ -304,69 +303,6 @@ static void option_resolve_path(const struct options_check *check, struct yaml_n
 	str_release(&path);
 }
 
-static int option_secret_of_file(
-	const struct options_check *check, struct yaml_node *item, struct str *out)
-{
-	struct err why = { 0 };
-
-	option_resolve_path(check, item);
-	if (fs_read(item->text, out, &why))
-		return options_fail(check, item, "%s", why.text);
-	while (out->len && (out->s[out->len - 1] == '\n' || out->s[out->len - 1] == '\r'))
-		str_truncate(out, out->len - 1);
-	if (memchr(out->s, '\0', out->len))
-		return options_fail(check, item, "the secret's file holds a NUL byte");
-	return 0;
-}
-
-static int option_secret_of_env(
-	const struct options_check *check, const struct yaml_node *item, struct str *out)
-{
-	char shown[OPTIONS_SHOWN_MAX];
-	const char *value = getenv(item->text);
-
-	if (!value)
-		return options_fail(check, item, "the variable %s is not set",
-			options_shown(shown, item->text));
-	str_add(out, value);
-	return 0;
-}
-
-/* {env: NAME} or {file: PATH} becomes a text. */
-static int option_resolve_secret(
-	const struct options_check *check, const struct option_def *def, struct yaml_node *node)
-{
-	struct yaml_node *item;
-	struct str text;
-	bool file;
-	int rc;
-
-	if (node->kind == YAML_SCALAR)
-		return 0;
-	if (node->kind != YAML_MAP || node->n != 1 || node->items[0]->kind != YAML_SCALAR)
-		return option_wrong(check, def, node);
-	item = node->items[0];
-	file = strcmp(node->keys[0]->text, "file") == 0;
-	if (!file && strcmp(node->keys[0]->text, "env") != 0)
-		return option_wrong(check, def, node);
-	str_init(&text, 65536);
-	rc = file ? option_secret_of_file(check, item, &text)
-		  : option_secret_of_env(check, item, &text);
-	if (!rc) {
-		yaml_node_free(node->keys[0]);
-		yaml_node_free(item);
-		free(node->keys);
-		free(node->items);
-		node->keys = node->items = NULL;
-		node->n = 0;
-		node->kind = YAML_SCALAR;
-		node->quoted = true;
-		node->text = str_take(&text);
-	}
-	str_release(&text);
-	return rc;
-}
-
 static int option_check_list(const struct options_check *check, const struct option_def *def,
 	const struct yaml_node *node)
 {
@@ -453,8 +389,6 @@ static int option_check(
 		return node->kind == YAML_MAP ? 0 : option_wrong(check, def, node);
 	case OPTION_RECIPE:
 		return option_check_recipe(check, def, node);
-	case OPTION_SECRET:
-		return option_resolve_secret(check, def, node);
 	default:
 		return option_check_scalar(check, def, node);
 	}

@@ -36,9 +36,8 @@ struct options_check {
 /*
  * Checks a map against one or two tables (more may be NULL): unknown keys, wrong types, required
  * keys that are missing. what says what the map is, in messages: "source 'orders'". Keys left empty
- * count as not set. Resolves in place: a PATH becomes absolute where the config's folder is, a
- * SECRET that names a variable or a file becomes its text. Errors: ERR_CONFIG with file, line,
- * column.
+ * count as not set. A PATH is made relative to the config's folder, in place. Errors: ERR_CONFIG
+ * with file, line, column.
  */
 int options_check_map(const struct options_check *check, struct yaml_node *map, const char *what,
 	const struct option_def *table, const struct option_def *more);

@@ -201,8 +201,7 @@ bool round_wanted(const struct round *r, const char *id)
 	return wanted;
 }
 
-void round_each_wanted(
-	const struct round *r, void (*each)(void *arg, const char *id), void *arg)
+void round_each_wanted(const struct round *r, void (*each)(void *arg, const char *id), void *arg)
 {
 	size_t i;
 

@@ -446,6 +446,15 @@ static void text_role_row(struct show *show, const struct role_view *view)
 	table_cell(table);
 }
 
+/* A witness that is not there is told from one that can't be looked for. */
+static const char *text_witness_state(const struct snapshot *snap, const struct row *row)
+{
+	if (row)
+		return state_word(board_state(snap, row))->word;
+	return snap && (snap->state == SOURCE_OK || snap->state == SOURCE_DEGRADED) ? "not there"
+										    : "not known";
+}
+
 static void text_role(struct show *show, const struct role_view *view)
 {
 	size_t i;
@@ -465,8 +474,7 @@ static void text_role(struct show *show, const struct role_view *view)
 
 		str_init(&line, 16384);
 		str_addf(&line, "%s  %s  %s", view->role->witnesses[i],
-			row ? state_word(board_state(view->sources[i], row))->word : "not there",
-			holder ? holder->identity : "-");
+			text_witness_state(view->sources[i], row), holder ? holder->identity : "-");
 		text_field(show, "witness", line.s);
 		str_release(&line);
 	}

@@ -15,8 +15,7 @@ struct report;
  */
 enum option_type {
 	OPTION_TEXT,
-	OPTION_SECRET, /* as TEXT, and never shown; in the config also {env: NAME} or {file: PATH},
-			  which are resolved when it is read */
+	OPTION_SECRET, /* as TEXT, and never shown */
 	OPTION_PATH,   /* as TEXT; relative to the config's folder */
 	OPTION_INT,
 	OPTION_BOOL,

@@ -1,0 +1,283 @@
+#include "config.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/look.h"
+#include "show/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Exit codes and output after the Monitoring Plugins Development Guidelines: one line with the
+ * state and performance data behind a bar, then long output; the bar stands nowhere else.
+ */
+enum check_status {
+	CHECK_OK,
+	CHECK_WARNING,
+	CHECK_CRITICAL,
+	CHECK_UNKNOWN
+};
+
+enum {
+	CHECK_LINES_MAX = 50,
+	CHECK_TEXT_MAX = 1024 * 1024
+};
+
+struct check_problem {
+	enum check_status status;
+	const char *code; /* of the finding, or the state's word */
+	const char *id;
+	const char *text; /* borrowed from the board, or NULL */
+};
+
+struct check {
+	const struct cli *cli;
+	struct check_problem *problems;
+	size_t n, cap;
+	size_t failing;
+};
+
+/* How much one status says beside another: OK < WARNING < UNKNOWN < CRITICAL. */
+static int check_rank(enum check_status status)
+{
+	static const int ranks[] = {
+		[CHECK_OK] = 0,
+		[CHECK_WARNING] = 1,
+		[CHECK_UNKNOWN] = 2,
+		[CHECK_CRITICAL] = 3,
+	};
+
+	return ranks[status];
+}
+
+static const char *check_word(enum check_status status)
+{
+	static const char *const words[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
+
+	return words[status];
+}
+
+static void check_add(struct check *c, enum check_status status, const char *code, const char *id,
+	const char *text)
+{
+	MEM_GROW(c->problems, c->n, c->cap);
+	c->problems[c->n++] =
+		(struct check_problem){ .status = status, .code = code, .id = id, .text = text };
+}
+
+static void check_row(struct check *c, const struct row *row, const char *id)
+{
+	size_t i, passed = 0, before = c->n;
+
+	for (i = 0; row && i < row->v.n_findings; i++) {
+		const struct finding *f = &row->v.findings[i];
+
+		if (c->cli->ignored & (UINT64_C(1) << f->code))
+			passed++;
+		else if (f->severity != SEVERITY_INFO)
+			check_add(c, f->severity == SEVERITY_CRIT ? CHECK_CRITICAL : CHECK_WARNING,
+				finding_word(f->code)->word, id, f->text);
+	}
+	/* A state that needs a person is a warning by itself, unless its finding is passed over. */
+	if (row && row->v.needs_attention && c->n == before && !passed)
+		check_add(c, CHECK_WARNING, state_word(row->v.state)->word, id, NULL);
+}
+
+static void check_source(
+	struct check *c, const struct board *board, size_t i, const struct show *show)
+{
+	const struct snapshot *snap = board->snapshots[i];
+	const char *error;
+	size_t k;
+
+	if (snap->state == SOURCE_FAILING || snap->state == SOURCE_CONNECTING) {
+		error = snap->error ? snap->error : show->patience_ms ? "no answer in time" : NULL;
+		check_add(c, CHECK_UNKNOWN, "unreadable", snap->source, error);
+		c->failing++;
+		return;
+	}
+	check_row(c, snap->self, snap->source);
+	if (board->cross)
+		check_row(c, board->cross[i], snap->source);
+	for (k = 0; k < snap->n_rows; k++)
+		check_row(c, snapshot_row(snap, k), snapshot_row(snap, k)->s->id);
+}
+
+static int check_order(const void *a, const void *b)
+{
+	const struct check_problem *x = a, *y = b;
+	int by_rank = check_rank(y->status) - check_rank(x->status);
+
+	return by_rank ? by_rank : strcmp(x->id, y->id);
+}
+
+static void check_collect(struct check *c, const struct look *look, const struct board *board)
+{
+	struct show show = { .patience_ms = look_patience_ms(look) };
+	size_t i;
+
+	for (i = 0; i < board->n_snapshots; i++)
+		check_source(c, board, i, &show);
+	for (i = 0; i < board->n_roles; i++)
+		check_row(c, board->roles[i].self, board->roles[i].self->s->id);
+	if (c->n)
+		qsort(c->problems, c->n, sizeof(*c->problems), check_order);
+}
+
+static void check_plain(struct out *out, const char *text)
+{
+	for (; *text; text++)
+		out_char(out, *text == '|' ? '/' : *text);
+}
+
+static void check_summary(const struct check *c, const struct board *board, struct str *out)
+{
+	const struct check_problem *worst = c->problems;
+
+	if (!c->n) {
+		str_addf(out, "%zu %s in %zu %s, none needs you", board->n_rows,
+			board->n_rows == 1 ? "singleton" : "singletons", board->n_snapshots,
+			board->n_snapshots == 1 ? "source" : "sources");
+		return;
+	}
+	str_addf(out, "%s: %s", worst->id, worst->code);
+	if (worst->status == CHECK_UNKNOWN && worst->text)
+		str_addf(out, ": %s", worst->text);
+	if (c->n > 1)
+		str_addf(out, " (and %zu more)", c->n - 1);
+}
+
+static void check_perfdata(const struct check *c, const struct board *board, struct out *out)
+{
+	int i;
+
+	out_fmt(out, " | singletons=%zu;;;0 attention=%zu;;;0 unreadable_sources=%zu;;;0",
+		board->n_rows, board->n_attention, c->failing);
+	for (i = 0; i < STATE_COUNT; i++) {
+		const char *word = state_word((enum state)i)->word;
+
+		out_char(out, ' ');
+		for (; *word; word++)
+			out_char(out, (char)(*word - 'A' + 'a'));
+		out_fmt(out, "=%zu;;;0", board->by_state[i]);
+	}
+	out_char(out, '\n');
+}
+
+static void check_text(
+	const struct check *c, const struct board *board, enum check_status status, struct out *out)
+{
+	struct str summary;
+	size_t i;
+
+	str_init(&summary, CHECK_TEXT_MAX);
+	check_summary(c, board, &summary);
+	out_fmt(out, "BATON %s - ", check_word(status));
+	check_plain(out, summary.s);
+	check_perfdata(c, board, out);
+	for (i = 0; i < c->n && i < CHECK_LINES_MAX; i++) {
+		const struct check_problem *p = &c->problems[i];
+
+		out_fmt(out, "%s %s ", check_word(p->status), p->code);
+		check_plain(out, p->id);
+		if (p->text) {
+			out_text(out, ": ");
+			check_plain(out, p->text);
+		}
+		out_char(out, '\n');
+	}
+	if (c->n > CHECK_LINES_MAX)
+		out_fmt(out, "and %zu more\n", c->n - CHECK_LINES_MAX);
+	str_release(&summary);
+}
+
+static void check_json(
+	const struct check *c, const struct board *board, enum check_status status, struct out *out)
+{
+	struct str summary;
+	struct json j;
+	size_t i;
+
+	str_init(&summary, CHECK_TEXT_MAX);
+	check_summary(c, board, &summary);
+	json_init(&j, out);
+	json_map(&j);
+	json_key_text(&j, "schema", "baton/1");
+	json_key_time(&j, "at", board->wall_us, 3);
+	json_key_text(&j, "status", check_word(status));
+	json_key_int(&j, "code", status);
+	json_key_text(&j, "text", summary.s);
+	json_key(&j, "problems");
+	json_list(&j);
+	for (i = 0; i < c->n; i++) {
+		const struct check_problem *p = &c->problems[i];
+
+		json_map(&j);
+		json_key_text(&j, "status", check_word(p->status));
+		json_key_text(&j, "code", p->code);
+		json_key_text(&j, "id", p->id);
+		json_key_text(&j, "text", p->text);
+		json_map_end(&j);
+	}
+	json_list_end(&j);
+	json_key(&j, "singletons");
+	json_map(&j);
+	for (i = 0; i < STATE_COUNT; i++)
+		json_key_int(&j, state_word((enum state)i)->word, (int64_t)board->by_state[i]);
+	json_map_end(&j);
+	json_map_end(&j);
+	out_char(out, '\n');
+	str_release(&summary);
+}
+
+/* What is wrong with the config, on one line: the rest of a longer text is for a person. */
+static int check_misconfigured(const struct err *err, struct out *out)
+{
+	out_text(out, "BATON UNKNOWN - ");
+	out_mem(out, err->text, strcspn(err->text, "\n"));
+	out_char(out, '\n');
+	return cli_close(out, CHECK_UNKNOWN);
+}
+
+static int check_run(struct cli *cli)
+{
+	struct check c = { .cli = cli };
+	struct err err = { 0 };
+	enum check_status status;
+	struct board *board;
+	struct look look;
+	struct out out;
+	int code;
+
+	out_init(&out, STDOUT_FILENO);
+	if (look_open(&look, cli, true, true, &err))
+		return check_misconfigured(&err, &out);
+	board = look_wait(&look);
+	check_collect(&c, &look, board);
+	status = c.n ? c.problems[0].status : CHECK_OK;
+	if (cli->json)
+		check_json(&c, board, status, &out);
+	else
+		check_text(&c, board, status, &out);
+	code = cli_close(&out, (int)status);
+	free(c.problems);
+	board_unref(board);
+	look_close(&look);
+	return code == EXIT_CODE_FAILED && status != CHECK_WARNING ? CHECK_UNKNOWN : code;
+}
+
+const struct command cli_command_check = {
+	.name = "check",
+	.summary = "For monitoring: one line and an exit code from 0 to 3.",
+	.help = "0 OK; 1 WARNING and 2 CRITICAL by the worst finding; 3 UNKNOWN when a source "
+		"can't be read or "
+		"the config is wrong. UNKNOWN beats WARNING and is beaten by CRITICAL. The first "
+		"line ends with "
+		"performance data; the lines behind it name every problem, at most 50.",
+	.takes = TAKES_SOURCES | TAKES(JSON) | TAKES(IGNORE),
+	.own_errors = true,
+	.run = check_run,
+};

@@ -1,0 +1,222 @@
+#include "config.h"
+
+#include "base/map.h"
+#include "cli/look.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* What is watched: the last board that was told, and where lines go. */
+struct watch {
+	struct cli *cli;
+	struct look look;
+	struct show_style style;
+	struct board *told;
+	struct out out;
+};
+
+static bool watch_same_claims(const struct singleton *a, const struct singleton *b)
+{
+	uint32_t i;
+
+	if (a->n_claims != b->n_claims)
+		return false;
+	for (i = 0; i < a->n_claims; i++)
+		if (a->claims[i].kind != b->claims[i].kind ||
+			strcmp(a->claims[i].key, b->claims[i].key) != 0 ||
+			strcmp(a->claims[i].identity, b->claims[i].identity) != 0)
+			return false;
+	return true;
+}
+
+static bool watch_same_findings(const struct row *a, const struct row *b)
+{
+	size_t i;
+
+	if (!a || !b)
+		return a == b;
+	if (a->v.n_findings != b->v.n_findings)
+		return false;
+	for (i = 0; i < a->v.n_findings; i++)
+		if (a->v.findings[i].code != b->v.findings[i].code ||
+			a->v.findings[i].severity != b->v.findings[i].severity)
+			return false;
+	return true;
+}
+
+/* Whether two rows tell the same story; details and clocks that move on are no change. */
+static bool watch_same(const struct row *a, const struct row *b)
+{
+	return a == b || (a->v.state == b->v.state && a->s->has_token == b->s->has_token &&
+				 a->s->token == b->s->token && watch_same_claims(a->s, b->s) &&
+				 watch_same_findings(a, b));
+}
+
+static bool watch_wanted(const struct watch *w, const struct row *a, const struct row *b)
+{
+	uint32_t states = w->cli->states;
+
+	return !states || (a && states & (UINT32_C(1) << a->v.state)) ||
+	       (b && states & (UINT32_C(1) << b->v.state));
+}
+
+static void watch_tell(struct watch *w, const struct board *board, const char *what,
+	const struct snapshot *snap, const struct row *row)
+{
+	struct show show;
+
+	show_init(&show, cli_show_ops(w->cli), &w->out, &w->style, board);
+	show_change(&show, board, what, snap, row);
+}
+
+static const struct chunk *watch_chunk(const struct snapshot *snap, size_t i)
+{
+	return snap && i < snap->n_chunks ? snap->chunks[i] : NULL;
+}
+
+/* Notes the rows of the chunks that are not shared: only those can differ. */
+static void watch_note(struct map *rows, const struct snapshot *snap, const struct snapshot *other)
+{
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; snap && i < snap->n_chunks; i++) {
+		struct chunk *chunk = snap->chunks[i];
+
+		if (chunk == watch_chunk(other, i))
+			continue;
+		for (k = 0; k < chunk->n; k++)
+			map_put(rows, chunk->rows[k]->s->id, strlen(chunk->rows[k]->s->id),
+				chunk->rows[k]);
+	}
+}
+
+static void watch_rows(struct watch *w, const struct board *board, const struct snapshot *before,
+	const struct snapshot *now)
+{
+	struct map old;
+	struct map_entry *gone;
+	size_t i, pos = 0;
+	uint32_t k;
+
+	map_init(&old);
+	watch_note(&old, before, now);
+	for (i = 0; i < now->n_chunks && !w->out.error; i++) {
+		if (now->chunks[i] == watch_chunk(before, i))
+			continue;
+		for (k = 0; k < now->chunks[i]->n; k++) {
+			const struct row *row = now->chunks[i]->rows[k];
+			const struct row *was = map_remove(&old, row->s->id, strlen(row->s->id));
+
+			if ((!was || !watch_same(was, row)) && watch_wanted(w, was, row))
+				watch_tell(w, board, was ? "changed" : "appeared", now, row);
+		}
+	}
+	while ((gone = map_next(&old, &pos)))
+		if (watch_wanted(w, gone->value, NULL))
+			watch_tell(w, board, "gone", now, gone->value);
+	map_release(&old);
+}
+
+static bool watch_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool watch_same_source(const struct board *a, const struct board *b, size_t i)
+{
+	const struct snapshot *x = a->snapshots[i], *y = b->snapshots[i];
+
+	return x->state == y->state && watch_same_text(x->error, y->error) &&
+	       watch_same_findings(x->self, y->self) &&
+	       watch_same_findings(a->cross ? a->cross[i] : NULL, b->cross ? b->cross[i] : NULL);
+}
+
+/* Tells what differs between the board before and this one, which it takes over. */
+static void watch_board(struct watch *w, struct board *board)
+{
+	size_t i;
+
+	for (i = 0; i < board->n_snapshots; i++) {
+		const struct snapshot *now = board->snapshots[i];
+		const struct snapshot *before = w->told ? w->told->snapshots[i] : NULL;
+
+		if (now->state == SOURCE_CONNECTING)
+			continue;
+		if (!before || !watch_same_source(w->told, board, i))
+			watch_tell(w, board, "source", now, NULL);
+		watch_rows(w, board, before, now);
+	}
+	out_flush(&w->out);
+	board_unref(w->told);
+	w->told = board;
+}
+
+/* SIGINT, SIGTERM and SIGHUP become readable: there is nothing for a handler to do. */
+static int watch_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* Until a signal, an output that failed, or a reader that went away. */
+static void watch_loop(struct watch *w, int signals)
+{
+	struct pollfd fds[] = {
+		{ .fd = signals, .events = POLLIN },
+		{ .fd = fleet_fd(w->look.fleet), .events = POLLIN },
+		/* No events: only that the other end of a pipe was closed. */
+		{ .fd = STDOUT_FILENO, .events = 0 },
+	};
+
+	while (!w->out.error) {
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
+			return;
+		if (fds[0].revents || fds[2].revents & (POLLERR | POLLHUP | POLLNVAL))
+			return;
+		if (fds[1].revents)
+			watch_board(w, fleet_board(w->look.fleet));
+	}
+}
+
+static int watch_run(struct cli *cli)
+{
+	struct watch w = { .cli = cli, .style = cli_style(cli) };
+	int signals = watch_signals();
+	int code = look_open(&w.look, cli, false, true, NULL);
+
+	if (code)
+		return code;
+	w.style.columns = 0;
+	out_init(&w.out, STDOUT_FILENO);
+	watch_loop(&w, signals);
+	code = cli_close(&w.out, w.told ? look_exit_code(w.told) : EXIT_CODE_OK);
+	board_unref(w.told);
+	look_close(&w.look);
+	close(signals);
+	return code;
+}
+
+const struct command cli_command_watch = {
+	.name = "watch",
+	.summary = "Print a line for each change, until it is stopped.",
+	.help = "It begins with what is there: a source line for each source, and an appeared line "
+		"for each "
+		"singleton. Then come appeared, changed (state, holders, queue, token or "
+		"findings), gone and "
+		"source lines. It ends at SIGINT, SIGTERM, or when nobody reads any more; the exit "
+		"code tells "
+		"whether all sources could be read at that moment.",
+	.takes = TAKES_SOURCES | TAKES(JSON) | TAKES(STATE),
+	.run = watch_run,
+};
