@@ -1101,11 +1101,11 @@ static int turn(struct console *k)
 static int colorfgbg_light(void)
 {
 	const char *s = getenv("COLORFGBG"), *last = s ? strrchr(s, ';') : NULL;
-	int bg;
+	long bg;
 
 	if (!last || last[1] < '0' || last[1] > '9')
 		return -1;
-	bg = atoi(last + 1);
+	bg = strtol(last + 1, NULL, 10);
 	return bg == 7 || bg >= 9;
 }
 
@@ -1125,7 +1125,7 @@ static int first_theme(struct console *k, struct err *err)
 		return 0;
 	if (light >= 0)
 		theme_load(&k->theme, light ? "light" : "dark", NULL);
-	k->theme_fitted = light < 0 && screen_colors(k->screen) >= 256;
+	k->theme_fitted = light < 0 && screen_colors(k->screen) >= 8;
 	return 0;
 }
 

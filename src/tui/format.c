@@ -155,6 +155,16 @@ void format_env(char *buf, const char *environment)
 			buf[i] = (char)(buf[i] - 32);
 }
 
+void format_bytes(char *buf, size_t size, uint64_t bytes)
+{
+	if (bytes < 1000)
+		snprintf(buf, size, "%" PRIu64 " B", bytes);
+	else if (bytes < 1000000)
+		snprintf(buf, size, "%" PRIu64 " kB", bytes / 1000);
+	else
+		snprintf(buf, size, "%.1f MB", (double)bytes / 1e6);
+}
+
 void format_holder(char *buf, size_t size, const struct row *row)
 {
 	const struct claim *holder = singleton_holder(row->s);

@@ -40,6 +40,9 @@ enum style style_of_env(const char *environment);
 /* "PROD", "STAGING"; "ENV NOT SET". buf: 32. */
 void format_env(char *buf, const char *environment);
 
+/* "812 B", "48 kB", "3.1 MB". */
+void format_bytes(char *buf, size_t size, uint64_t bytes);
+
 /* Who holds it, in few words: "worker-1 +2", "-". buf of size bytes. */
 void format_holder(char *buf, size_t size, const struct row *row);
 

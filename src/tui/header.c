@@ -174,7 +174,9 @@ void header_draw(const struct model *m, const char *where, struct canvas *c)
 		x += w;
 	}
 	x = draw_env(m, c, x + 2);
-	x += canvas_put(c, a, 0, x, STYLE_HEADER_MODE, m->paused ? "[PAUSED]" : "[READ-ONLY]") + 2;
+	x += canvas_put(c, a, 0, x, STYLE_HEADER_MODE,
+		     m->paused ? "[READ-ONLY] [PAUSED]" : "[READ-ONLY]") +
+	     2;
 	x = draw_need(m, c, x);
 	draw_sources(m, c, x);
 	canvas_fill(c, a, 1, 0, c->w, frame_style(m), GLYPH_HLINE);

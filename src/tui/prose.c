@@ -24,6 +24,7 @@ void prose_release(struct prose *p)
 
 	for (i = 0; i < p->n; i++)
 		free(p->at[i].text);
+	free(p->at[i].tail);
 	free(p->at);
 	prose_init(p);
 }
@@ -45,6 +46,20 @@ void prose_add(struct prose *p, enum style mark_style, const char *mark, int han
 	para->text = xstrdup(text);
 }
 
+void prose_tail(struct prose *p, enum style style, const char *fmt, ...)
+{
+	struct paragraph *para = &p->at[p->n - 1];
+	char text[PROSE_TEXT_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	free(para->tail);
+	para->tail = xstrdup(text);
+	para->tail_style = style;
+}
+
 void prose_rule(struct prose *p)
 {
 	MEM_GROW(p->at, p->n, p->cap);
@@ -53,14 +68,23 @@ void prose_rule(struct prose *p)
 
 static int paragraph_draw(const struct paragraph *para, struct canvas *c, struct area a, int y)
 {
-	int hang = para->hang < a.w - 8 ? para->hang : 1;
+	int hang = para->hang < a.w - 8 ? para->hang : 1, lines, x;
 
 	if (para->rule) {
 		canvas_fill(c, a, y, 0, a.w, STYLE_FRAME, GLYPH_HLINE);
 		return 1;
 	}
-	canvas_put(c, a, y, 0, para->mark_style, para->mark);
-	return canvas_wrap(c, a, y, hang, hang, para->style, para->text);
+	canvas_put(c, a, y, 1, para->mark_style, para->mark);
+	lines = canvas_wrap(c, a, y, hang, hang, para->style, para->text);
+	if (!para->tail)
+		return lines;
+	/* Behind the text when that is one line and both fit. */
+	x = hang + canvas_width(c, para->text) + 3;
+	if (lines == 1 && x + canvas_width(c, para->tail) <= a.w) {
+		canvas_put(c, a, y, x, para->tail_style, para->tail);
+		return 1;
+	}
+	return lines + canvas_wrap(c, a, y + lines, hang, hang, para->tail_style, para->tail);
 }
 
 int prose_draw(const struct prose *p, struct canvas *c, struct area a, int skip, const char *more)

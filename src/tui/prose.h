@@ -11,6 +11,8 @@ struct paragraph {
 	int hang;   /* columns before the text */
 	bool rule;  /* a line across */
 	char *text; /* owned */
+	enum style tail_style;
+	char *tail; /* owned; NULL: none. On the text's last line where it fits, else on the next */
 };
 
 struct prose {
@@ -25,6 +27,9 @@ void prose_release(struct prose *p);
 /* Adds a paragraph; mark may be "". */
 void prose_add(struct prose *p, enum style mark_style, const char *mark, int hang, enum style style,
 	const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* Gives the last paragraph a tail in another style. */
+void prose_tail(struct prose *p, enum style style, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 void prose_rule(struct prose *p);
 
 /*

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	HANG = 3,
+	HANG = 4,
 	STORY_CLAIMS = 40,
 	STORY_EVENTS = 200,
 	NAMES_SHOWN = 4
@@ -43,7 +43,7 @@ static const struct role *find_role(const struct model *m, const char *name)
 	return NULL;
 }
 
-/* The first two lines: what it is, and its state. */
+/* The first line or two: what it is, its state, the role's words, the environment. */
 static void tell_title(
 	struct prose *p, const struct model *m, const struct listing_row *row, bool whole)
 {
@@ -53,18 +53,18 @@ static void tell_title(
 	enum state state = listing_state(m->listing, row);
 	char since[CLOCK_TEXT_MAX], words[128] = "", env[32] = "";
 	const char *name = row->row->s->name;
+	bool dated = row->row->v.state_since_us != TIME_UNKNOWN;
 
 	if (role)
 		role_words(words, sizeof(words), role);
 	if (snap)
 		format_env(env, snap->environment);
-	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%s%s%s%s%s%s%s", row->row->s->id,
-		name ? " \"" : "", name ? name : "", name ? "\"" : "", *env ? "  " : "", env, "");
 	format_since(since, m, row->row->v.state_since_us, &p->next_ms);
-	prose_add(p, style_of_state(state), "", 1, style_of_state(state), "%s%s%s%s%s%s%s",
-		state_word(state)->word, strcmp(since, "-") == 0 ? "" : " ",
-		strcmp(since, "-") == 0 ? "" : since, role && !view ? "   role " : "",
-		role && !view ? role->name : "", words, whole || (!role && !name) ? "" : "");
+	prose_add(p, STYLE_TEXT, "", 1, STYLE_STRONG, name ? "%s \"%s\"" : "%s%s", row->row->s->id,
+		name ? name : "");
+	prose_tail(p, style_of_state(state), "%s%s%s%s%s%s%s%s", state_word(state)->word,
+		dated ? " " : "", dated ? since : "", role && !view ? "   role " : "",
+		role && !view ? role->name : "", words, *env ? "   " : "", env);
 	if (whole)
 		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM, "%s%s%s", state_word(state)->help,
 			view ? "" : "; ", view ? "" : mechanism_word(row->row->s->mechanism)->help);
@@ -119,7 +119,7 @@ static void tell_findings(struct prose *p, const struct model *m, const struct v
 		prose_add(p, style_of_severity(f->severity), mark, HANG, STYLE_FINDING, "%s  %s",
 			finding_word(f->code)->word, f->text);
 		if (f->advice)
-			prose_add(p, STYLE_ADVICE, " >", HANG, STYLE_ADVICE, "%s", f->advice);
+			prose_add(p, STYLE_ADVICE, ">", HANG, STYLE_ADVICE, "%s", f->advice);
 		if (evidence)
 			tell_evidence(p, m, f);
 	}
@@ -254,9 +254,9 @@ static void tell_details(
 		str_clear(&text);
 		format_detail(&text, m, &details[i], &p->next_ms);
 		prose_add(p, STYLE_DIM, "", 24, STYLE_TEXT, "%s", text.s);
-		snprintf(p->at[p->n - 1].mark, sizeof(p->at[p->n - 1].mark), "   %-12.12s",
+		snprintf(p->at[p->n - 1].mark, sizeof(p->at[p->n - 1].mark), "  %-13.13s",
 			detail_word(details[i].id)->word);
-		p->at[p->n - 1].hang = 17;
+		p->at[p->n - 1].hang = 18;
 	}
 	str_release(&text);
 }
@@ -304,7 +304,7 @@ static void tell_history(struct prose *p, const struct model *m, const char *id)
 		if (!e->id || strcmp(e->id, id) != 0)
 			continue;
 		format_clock(at, m, e->at_us);
-		prose_add(p, STYLE_DIM, at, 10, STYLE_TEXT, "%s", e->text);
+		prose_add(p, STYLE_DIM, at, 11, STYLE_TEXT, "%s", e->text);
 		shown++;
 	}
 	if (!shown)
@@ -367,9 +367,9 @@ void story_tell(struct prose *p, const struct model *m, const struct listing_row
 	tell_findings(p, m, &row->row->v, SEVERITY_INFO, SEVERITY_INFO, whole);
 	if (!whole)
 		return;
+	tell_history(p, m, row->row->s->id);
 	if (!view)
 		tell_claims(p, m, row->row);
-	tell_history(p, m, row->row->s->id);
 }
 
 static void source_state(struct prose *p, const struct model *m, const struct snapshot *snap)
@@ -383,26 +383,28 @@ static void source_state(struct prose *p, const struct model *m, const struct sn
 	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "source %s  %s  %s%s%s", snap->source,
 		snap->kind, env, snap->server ? "  " : "", snap->server ? snap->server : "");
 	format_since(age, m, snap->error ? snap->error_since_us : TIME_UNKNOWN, &p->next_ms);
-	prose_add(p, style, "", 1, style, "%s%s%s%s%s", source_state_word(snap->state),
+	prose_tail(p, style, "%s%s%s%s%s", source_state_word(snap->state),
 		strcmp(age, "-") == 0 ? "" : " for ", strcmp(age, "-") == 0 ? "" : age,
 		snap->error ? ": " : "", snap->error ? snap->error : "");
 }
 
 static void source_cost(struct prose *p, const struct model *m, const struct snapshot *snap)
 {
-	char age[CLOCK_TEXT_MAX];
+	char age[CLOCK_TEXT_MAX], in[32], out[32];
 
 	format_picture_age(age, m, snap->picture_ms, &p->next_ms);
-	prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%zu rows, picture %s%s%s.", snap->n_rows,
-		snap->picture_ms == TIME_UNKNOWN ? "never made" : age,
+	prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%zu row%s, picture %s%s%s.", snap->n_rows,
+		snap->n_rows == 1 ? "" : "s", snap->picture_ms == TIME_UNKNOWN ? "never made" : age,
 		snap->picture_ms == TIME_UNKNOWN ? "" : " old",
 		snap->live ? ", kept up to date by a watch" : "");
-	if (snap->cost.round_trip_ms != TIME_UNKNOWN)
-		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT,
-			"Cost so far: %" PRIu64 " requests, %" PRIu64 " kB in, %" PRIu64
-			" kB out; the last answer took %" PRId64 " ms.",
-			snap->cost.requests, snap->cost.bytes_in / 1000,
-			snap->cost.bytes_out / 1000, snap->cost.round_trip_ms);
+	if (snap->cost.round_trip_ms == TIME_UNKNOWN)
+		return;
+	format_bytes(in, sizeof(in), snap->cost.bytes_in);
+	format_bytes(out, sizeof(out), snap->cost.bytes_out);
+	prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT,
+		"Cost so far: %" PRIu64 " requests, %s in, %s out; the last answer took %" PRId64
+		" ms.",
+		snap->cost.requests, in, out, snap->cost.round_trip_ms);
 }
 
 void story_source(struct prose *p, const struct model *m, const struct snapshot *snap,
@@ -422,7 +424,7 @@ void story_source(struct prose *p, const struct model *m, const struct snapshot 
 		prose_add(p, STYLE_FINDING_WARN, "?", HANG, STYLE_TEXT, "can't be seen: %s",
 			snap->hidden[i].what);
 		if (snap->hidden[i].remedy)
-			prose_add(p, STYLE_ADVICE, " >", HANG, STYLE_ADVICE, "%s",
+			prose_add(p, STYLE_ADVICE, ">", HANG, STYLE_ADVICE, "%s",
 				snap->hidden[i].remedy);
 	}
 	source_cost(p, m, snap);

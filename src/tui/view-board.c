@@ -38,7 +38,7 @@ struct column {
 	int width; /* 0: takes what is left, with the name */
 	enum fit fit;
 	int sort;    /* the order that goes by it; -1 */
-	int least_w; /* of the terminal, for it to be shown unscrolled */
+	int least_w; /* of the table, for it to be shown unscrolled */
 };
 
 enum column_id {
@@ -60,7 +60,7 @@ static const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_TOKEN] = { "TOKEN", 7, FIT_RIGHT, SORT_TOKEN, 0 },
 	[COLUMN_LEASE] = { "LEASE", 8, FIT_RIGHT, SORT_LEASE, 0 },
 	[COLUMN_AGE] = { "AGE", 6, FIT_RIGHT, SORT_AGE, 0 },
-	[COLUMN_WAIT] = { "WAIT", 10, FIT_RIGHT, SORT_WAIT, WIDE },
+	[COLUMN_WAIT] = { "WAIT", 9, FIT_RIGHT, SORT_WAIT, WIDE },
 	[COLUMN_SINCE] = { "SINCE", 8, FIT_RIGHT, -1, WIDE },
 	[COLUMN_SOURCE] = { "SOURCE", 12, FIT_LEFT, SORT_SOURCE, WIDE },
 	[COLUMN_MECH] = { "MECHANISM", 13, FIT_LEFT, -1, 10000 },
@@ -115,15 +115,15 @@ static void board_sync(void *state, const struct model *m)
 }
 
 /* Gives the columns that fit their places, from the first that is not scrolled away. */
-static void layout_make(struct layout *l, int w, int scroll, int terminal_w)
+static void layout_make(struct layout *l, int w, int scroll)
 {
 	int left = w - BEFORE_NAME - NAME_LEAST, i, extra;
 
 	for (i = 0; i < COLUMN_COUNT; i++) {
-		bool wanted = i >= scroll && (scroll > 0 || terminal_w >= columns[i].least_w);
+		bool wanted = i >= scroll && (scroll > 0 || w >= columns[i].least_w);
 
 		l->x[i] = -1;
-		l->w[i] = columns[i].width + (i == COLUMN_TOKEN && terminal_w >= WIDE ? 6 : 0);
+		l->w[i] = columns[i].width + (i == COLUMN_TOKEN && w >= WIDE ? 3 : 0);
 		if (!wanted || left < l->w[i] + 1)
 			continue;
 		l->x[i] = 0;
@@ -204,36 +204,39 @@ static void wait_text(
 		strcmp(age, "-") == 0 ? "" : age);
 }
 
-/* The sources of a role's witnesses, each once. */
-static void role_sources(char *buf, size_t size, const struct role_view *view)
+/* Whether an earlier witness said the same. */
+static bool said_before(const struct role_view *view, size_t i, bool source, const char *text)
 {
-	size_t i, n = 0;
+	size_t k;
 
-	*buf = '\0';
-	for (i = 0; i < view->role->n_witnesses && n < size; i++) {
-		const char *name = view->sources[i] ? view->sources[i]->source : NULL;
+	for (k = 0; k < i; k++) {
+		const struct claim *c =
+			view->witnesses[k] ? singleton_holder(view->witnesses[k]->s) : NULL;
+		const char *other = source ? (view->sources[k] ? view->sources[k]->source : NULL)
+					   : (c ? c->identity : NULL);
 
-		if (name && !strstr(buf, name))
-			n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? "+" : "", name);
+		if (str_eq(other, text))
+			return true;
 	}
+	return false;
 }
 
-/* Who holds a role: the holder when all witnesses agree, else each. */
-static void role_holders(char *buf, size_t size, const struct role_view *view)
+/* The sources of a role's witnesses, or who holds them: each once, in the config's order. */
+static void role_text(char *buf, size_t size, const struct role_view *view, bool source)
 {
 	size_t i, n = 0;
 
-	*buf = '\0';
+	snprintf(buf, size, "-");
 	for (i = 0; i < view->role->n_witnesses && n < size; i++) {
 		const struct claim *c =
 			view->witnesses[i] ? singleton_holder(view->witnesses[i]->s) : NULL;
+		const char *text = source ? (view->sources[i] ? view->sources[i]->source : NULL)
+					  : (c ? c->identity : NULL);
 
-		if (c && !strstr(buf, c->identity))
+		if (text && !said_before(view, i, source, text))
 			n += (size_t)snprintf(
-				buf + n, size - n, "%s%s", n ? " / " : "", c->identity);
+				buf + n, size - n, "%s%s", n ? (source ? "+" : " / ") : "", text);
 	}
-	if (!n)
-		snprintf(buf, size, "-");
 }
 
 static void cell_text(char *buf, size_t size, enum column_id column, const struct model *m,
@@ -246,7 +249,7 @@ static void cell_text(char *buf, size_t size, enum column_id column, const struc
 	switch (column) {
 	case COLUMN_HOLDER:
 		if (view)
-			role_holders(buf, size, view);
+			role_text(buf, size, view, false);
 		else
 			format_holder(buf, size, row->row);
 		break;
@@ -265,7 +268,7 @@ static void cell_text(char *buf, size_t size, enum column_id column, const struc
 		break;
 	case COLUMN_SOURCE:
 		if (view)
-			role_sources(buf, size, view);
+			role_text(buf, size, view, true);
 		else if (snap)
 			snprintf(buf, size, "%s", snap->source);
 		break;
@@ -286,20 +289,21 @@ static void cell_text(char *buf, size_t size, enum column_id column, const struc
 	}
 }
 
-static void draw_name(const struct model *m, struct canvas *c, struct area a, int y, int w,
+/*
+ * The id, whole; where a column names the source the path is enough. The name stands behind it as
+ * far as there is room.
+ */
+static void draw_name(struct canvas *c, struct area a, int y, const struct layout *l,
 	const struct listing_row *row, enum style style)
 {
 	const struct singleton *s = row->row->s;
-	const char *id = s->id;
-	int used = canvas_width(c, id), name_w = s->name ? canvas_width(c, s->name) : 0;
+	const char *id =
+		l->x[COLUMN_SOURCE] >= 0 && row->kind == LISTING_SINGLETON ? s->path : s->id;
+	int used = canvas_width(c, id), room = l->name_w - used - 2;
 
-	(void)m;
-	canvas_fit(c, a, y, BEFORE_NAME, w, style, FIT_MIDDLE, id);
-	if (name_w && used + 2 + name_w <= w)
-		canvas_put(c, a, y, BEFORE_NAME + used + 2, STYLE_DIM, s->name);
-	else if (name_w && used + 6 <= w)
-		canvas_fit(c, a, y, BEFORE_NAME + used + 2, w - used - 2, STYLE_DIM, FIT_LEFT,
-			s->name);
+	canvas_fit(c, a, y, BEFORE_NAME, l->name_w, style, FIT_MIDDLE, id);
+	if (s->name && room >= 4)
+		canvas_fit(c, a, y, BEFORE_NAME + used + 2, room, STYLE_DIM, FIT_LEFT, s->name);
 }
 
 static void draw_source_row(const struct model *m, struct canvas *c, struct area a, int y,
@@ -343,7 +347,7 @@ static void draw_row(const struct model *m, struct canvas *c, struct area a, int
 	snprintf(buf, sizeof(buf), "%c", state_word(state)->letter);
 	canvas_put(c, a, y, 1, style, buf);
 	canvas_put(c, a, y, 3, style, state_word(state)->word);
-	draw_name(m, c, a, y, l->name_w, row, row->kind == LISTING_ROLE ? STYLE_STRONG : text);
+	draw_name(c, a, y, l, row, row->kind == LISTING_ROLE ? STYLE_STRONG : text);
 	for (i = 0; i < COLUMN_COUNT; i++) {
 		if (l->x[i] < 0)
 			continue;
@@ -412,7 +416,7 @@ static void draw_list(struct board_view *v, const struct model *m, struct canvas
 	struct layout l;
 	int y;
 
-	layout_make(&l, a.w, v->scroll, c->w);
+	layout_make(&l, a.w, v->scroll);
 	draw_heads(m, c, a, &l);
 	scroll_into_view(v, n, a.h - 1);
 	v->list_y = a.y + 1;
