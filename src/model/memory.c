@@ -326,8 +326,12 @@ uint32_t remembered_holders(const struct remembered *r, int64_t window_ms, int64
 		return r->holder ? 1 : 0;
 	n = p->n_changes;
 	kept = n < MEMORY_CHANGES ? n : MEMORY_CHANGES;
-	for (i = 0; i < kept; i++)
-		if (now_us - p->changes_us[(n - 1 - i) % MEMORY_CHANGES] < window_ms * 1000)
+	for (i = 0; i < kept; i++) {
+		int64_t age_us, at = p->changes_us[(n - 1 - i) % MEMORY_CHANGES];
+
+		if (at != TIME_UNKNOWN && !__builtin_sub_overflow(now_us, at, &age_us) &&
+			age_us / 1000 < window_ms)
 			within++;
+	}
 	return within + 1;
 }

@@ -4,3 +4,8 @@ fuzzers += tests/bin/fuzz-text
 tests_bin_fuzz_text_SOURCES = tests/fuzz/text.c
 tests_bin_fuzz_text_LDADD = $(BASE_LIBS)
 tests_bin_fuzz_text_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-memory
+tests_bin_fuzz_memory_SOURCES = tests/fuzz/memory.c
+tests_bin_fuzz_memory_LDADD = $(MODEL_LIBS)
+tests_bin_fuzz_memory_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)

@@ -5,3 +5,11 @@ tests_bin_test_model_draft_LDADD = $(MODEL_TEST_LIBS)
 unit_tests += tests/bin/test-model-picture
 tests_bin_test_model_picture_SOURCES = tests/unit/model/test-picture.c tests/unit/unit.h
 tests_bin_test_model_picture_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-memory
+tests_bin_test_model_memory_SOURCES = tests/unit/model/test-memory.c tests/unit/model/facts.h tests/unit/unit.h
+tests_bin_test_model_memory_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-journal
+tests_bin_test_model_journal_SOURCES = tests/unit/model/test-journal.c tests/unit/unit.h
+tests_bin_test_model_journal_LDADD = $(MODEL_TEST_LIBS)

@@ -1,0 +1,75 @@
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "model/journal.h"
+#include "tests/unit/unit.h"
+
+static struct event *event_at(int64_t at_us)
+{
+	return event_new(at_us, 0, "ctl", "ctl/a", "took", "node-a took it");
+}
+
+static void an_event_keeps_copies(void **state)
+{
+	char text[] = "node-a took it";
+	struct event *e = event_new(5, 1482, "ctl", NULL, "source", text);
+
+	(void)state;
+	text[0] = 'X';
+	assert_int_equal(e->at_us, 5);
+	assert_int_equal(e->token, 1482);
+	assert_string_equal(e->source, "ctl");
+	assert_null(e->id);
+	assert_string_equal(e->what, "source");
+	assert_string_equal(e->text, "node-a took it");
+	free(e);
+}
+
+static void the_oldest_fall_out(void **state)
+{
+	struct journal j;
+	int i;
+
+	(void)state;
+	journal_init(&j, 3);
+	for (i = 1; i <= 7; i++) {
+		size_t k, n = i < 3 ? (size_t)i : 3;
+
+		journal_add(&j, event_at(i));
+		assert_int_equal(j.n, n);
+		assert_int_equal(j.seq, i);
+		for (k = 0; k < n; k++) {
+			const struct event *e = journal_at(&j, k);
+
+			assert_int_equal(e->seq, (uint64_t)i - n + 1 + k);
+			assert_int_equal(e->at_us, (int64_t)e->seq);
+		}
+	}
+	journal_release(&j);
+	assert_int_equal(j.n, 0);
+}
+
+static void a_journal_holds_at_least_one(void **state)
+{
+	struct journal j;
+
+	(void)state;
+	journal_init(&j, 0);
+	journal_add(&j, event_at(1));
+	journal_add(&j, event_at(2));
+	assert_int_equal(j.n, 1);
+	assert_int_equal(journal_at(&j, 0)->at_us, 2);
+	journal_release(&j);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_event_keeps_copies),
+		cmocka_unit_test(the_oldest_fall_out),
+		cmocka_unit_test(a_journal_holds_at_least_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
