@@ -6,7 +6,8 @@ MODEL_LIBS = src/libmodel.a $(BASE_LIBS)
 IO_LIBS = src/libio.a $(BASE_LIBS) $(LIBCURL_LIBS) $(LIBPQ_LIBS) $(JANSSON_LIBS) $(YAML_LIBS) \
 	$(PROTOBUF_C_LIBS) $(ZLIB_LIBS)
 SOURCE_LIBS = src/libsource.a src/libmodel.a $(IO_LIBS)
-CONTROL_LIBS = src/libcontrol.a $(SOURCE_LIBS)
+# Sources call back into the round that they were given, which control implements: hence twice.
+CONTROL_LIBS = src/libcontrol.a src/libsource.a src/libcontrol.a $(SOURCE_LIBS)
 SHOW_LIBS = src/libshow.a $(MODEL_LIBS)
 TUI_LIBS = src/libtui.a src/libshow.a $(CONTROL_LIBS) $(NCURSESW_LIBS)
 CLI_LIBS = src/libcli.a $(TUI_LIBS)

@@ -10,7 +10,7 @@ void nearest_init(struct nearest *nearest, const char *wanted)
 {
 	size_t len = strlen(wanted);
 
-	*nearest = (struct nearest){ .wanted = wanted, .limit = len < 4 ? 1 : 1 + len / 4 };
+	*nearest = (struct nearest){ .wanted = wanted, .limit = len < 4 ? len / 2 : 1 + len / 4 };
 }
 
 static size_t nearest_measure(const struct nearest *nearest, const char *word)
