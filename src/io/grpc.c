@@ -566,6 +566,14 @@ static bool call_never_spoke(const struct grpc_call *call, CURLcode rc)
 	}
 }
 
+static double call_seconds(const struct grpc_call *call)
+{
+	double seconds = 0;
+
+	curl_easy_getinfo(call->easy, CURLINFO_TOTAL_TIME, &seconds);
+	return seconds;
+}
+
 /* Fills err with why the transfer failed; the result is its code. */
 static int call_transport_error(struct grpc_call *call, CURLcode rc, struct err *err)
 {
@@ -583,6 +591,11 @@ static int call_transport_error(struct grpc_call *call, CURLcode rc, struct err 
 		return http_diagnose(err, ch->endpoint, left < DIAGNOSE_MS ? left : DIAGNOSE_MS);
 	if (call->answered && !grpc_frames_whole(&call->frames))
 		return err_set(err, ERR_PROTO, "%s broke off in the middle of an answer", where);
+	if (rc == CURLE_OPERATION_TIMEDOUT && !call->opener)
+		return err_set(err, ERR_TIMEOUT,
+			"%s did not answer within %.1f s: the connection is there, and it is silent: it may "
+			"hang, or be overloaded",
+			where, call_seconds(call));
 	return http_error(err, call->easy, rc, ch->endpoint, ch->settings, call->detail);
 }
 

@@ -28,7 +28,6 @@ static bool error_has(const char *detail, const char *words)
 static int error_timeout(struct err *err, CURL *easy, const struct http_endpoint *e)
 {
 	double lookup = 0, connect = 0, tls = 0, total = 0;
-	long connects = 0;
 	const char *phase =
 		"it took the request and does not answer: it may hang, or be overloaded";
 
@@ -36,11 +35,7 @@ static int error_timeout(struct err *err, CURL *easy, const struct http_endpoint
 	curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME, &connect);
 	curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME, &tls);
 	curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME, &total);
-	curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &connects);
-	/* On a connection that was there before, the phases before the request have no times. */
-	if (!connects && connect <= 0 && lookup > 0)
-		;
-	else if (lookup <= 0)
+	if (lookup <= 0)
 		phase = "its name was not found in time: check the name server";
 	else if (connect <= 0)
 		phase = "no connection came about: check the host, the port and firewalls between";
