@@ -593,7 +593,8 @@ static int call_transport_error(struct grpc_call *call, CURLcode rc, struct err 
 		return err_set(err, ERR_PROTO, "%s broke off in the middle of an answer", where);
 	if (rc == CURLE_OPERATION_TIMEDOUT && !call->opener)
 		return err_set(err, ERR_TIMEOUT,
-			"%s did not answer within %.1f s: the connection is there, and it is silent: it may "
+			"%s did not answer within %.1f s: the connection is there, and it is "
+			"silent: it may "
 			"hang, or be overloaded",
 			where, call_seconds(call));
 	return http_error(err, call->easy, rc, ch->endpoint, ch->settings, call->detail);

@@ -334,7 +334,7 @@ int etcd_connect(struct etcd *e, int64_t deadline_ms, struct err *err)
 	rc = connect_any(e, deadline_ms, err);
 	if (!rc && e->user)
 		rc = etcd_authenticate(e, deadline_ms, err);
-	e->connected = !rc;
+	e->connected = e->fresh = !rc;
 	return rc;
 }
 
@@ -343,6 +343,7 @@ void etcd_disconnect(struct etcd *e, bool rotate)
 	struct etcd_member *m = &e->members[e->current];
 
 	etcd_watch_stop(e);
+	etcd_history_end(e);
 	grpc_channel_drop(m->ch);
 	m->asking = false;
 	e->connected = false;
@@ -394,6 +395,7 @@ void etcd_conn_close(struct etcd *e)
 	size_t i;
 
 	etcd_watch_stop(e);
+	etcd_history_end(e);
 	for (i = 0; i < e->n_members; i++)
 		grpc_channel_drop(e->members[i].ch);
 	http_loop_free(e->loop);

@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,45 +72,64 @@ static int read_page(struct etcd *e, struct etcd_range *range, int64_t deadline_
 	return 0;
 }
 
-/* All pages of one scope, at e->revision; the first of all settles which revision that is. */
-static int read_scope(
-	struct etcd *e, struct etcd_scope *scope, int64_t deadline_ms, struct err *err)
+int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int64_t deadline_ms,
+	struct err *err)
 {
-	struct etcd_range range;
+	int64_t total = 0;
 	struct str from;
 	int rc;
 
-	etcd_range_init(&range, read_put, e);
 	str_init(&from, ETCD_FIELD_MAX);
-	str_add_mem(&from, scope->key, scope->key_len);
-	range.end = scope->end;
-	range.end_len = scope->end_len;
-	range.limit = scope->end ? PAGE_FIRST : 1;
+	range->limit = range->end ? PAGE_FIRST : 1;
 	do {
-		range.key = from.s;
-		range.key_len = from.len;
-		range.revision = e->revision;
-		rc = read_page(e, &range, deadline_ms, err);
+		rc = read_page(e, range, deadline_ms, err);
 		if (rc)
 			break;
-		if (!e->revision)
-			e->revision = range.header.revision;
-		range.limit = page_limit(&range);
+		if (!range->revision)
+			range->revision = range->header.revision;
+		total += range->n;
+		if (total > most || (range->more && range->count > most)) {
+			rc = err_set(err, ERR_LIMIT, "more than %lld keys", (long long)most);
+			break;
+		}
+		range->limit = page_limit(range);
 		/* The next page begins at the least key behind the last one. */
 		str_clear(&from);
-		str_add_mem(&from, range.last.s, range.last.len);
+		str_add_mem(&from, range->last.s, range->last.len);
 		str_add_char(&from, '\0');
-	} while (range.more && range.n > 0);
-	if (rc && range.result.code == GRPC_PERMISSION_DENIED && range.done)
-		scope->denied = true;
-	if (rc && range.result.code == GRPC_OUT_OF_RANGE && range.done)
-		e->compacted = true;
+		range->key = from.s;
+		range->key_len = from.len;
+	} while (range->more && range->n > 0);
 	str_release(&from);
+	range->key = NULL;
+	return rc;
+}
+
+/* One scope, at a revision (0: the newest, which is settled by it). */
+static int read_scope(struct etcd *e, struct etcd_scope *scope, int64_t *revision,
+	int64_t deadline_ms, struct err *err)
+{
+	struct etcd_range range;
+	int rc;
+
+	etcd_range_init(&range, read_put, e);
+	range.key = scope->key;
+	range.key_len = scope->key_len;
+	range.end = scope->end;
+	range.end_len = scope->end_len;
+	range.revision = *revision;
+	rc = etcd_read_range(e, &range, INT64_MAX, deadline_ms, err);
+	scope->denied = rc && range.done && range.result.code == GRPC_PERMISSION_DENIED;
+	if (rc && range.done && range.result.code == GRPC_OUT_OF_RANGE)
+		e->compacted = true;
+	if (!rc)
+		scope->revision = *revision = range.revision;
 	etcd_range_release(&range);
 	return rc;
 }
 
-static int read_scopes(struct etcd *e, int64_t deadline_ms, struct err *err)
+/* The scopes that were not read; all that are denied is a failure. */
+static int read_scopes(struct etcd *e, int64_t *revision, int64_t deadline_ms, struct err *err)
 {
 	size_t i, denied = 0;
 
@@ -116,20 +137,54 @@ static int read_scopes(struct etcd *e, int64_t deadline_ms, struct err *err)
 		struct etcd_scope *scope = &e->scopes[i];
 		int rc;
 
-		scope->denied = false;
-		rc = read_scope(e, scope, deadline_ms, err);
-		if (rc && !scope->denied)
-			return rc;
+		if (!scope->revision && !(e->pictured && scope->denied)) {
+			rc = read_scope(e, scope, revision, deadline_ms, err);
+			if (rc && !scope->denied)
+				return rc;
+		}
 		denied += scope->denied;
 	}
 	if (denied && denied == e->n_scopes)
-		return err->code;
+		return err_prefix(
+			err, "none of the keys may be read; grant the user's role read on them");
 	return 0;
+}
+
+/* etcd's revision only rises, unless its data were exchanged or restored. */
+static void read_fell(struct etcd *e)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text),
+		"etcd's revision fell from %" PRId64 " to %" PRId64
+		": restored from a backup, or another cluster. Tokens may repeat",
+		e->known_revision, e->revision);
+	round_event(e->r, NULL, TIME_UNKNOWN, e->revision, "gap", text);
+	e->known_revision = 0;
+}
+
+int64_t etcd_known_revision(const struct etcd *e)
+{
+	int64_t known = 0;
+	size_t i;
+
+	for (i = 0; i < e->n_scopes; i++)
+		if (e->scopes[i].revision > known)
+			known = e->scopes[i].revision;
+	return known;
+}
+
+int etcd_read_new(struct etcd *e, int64_t deadline_ms, struct err *err)
+{
+	int64_t revision = 0;
+
+	return read_scopes(e, &revision, deadline_ms, err);
 }
 
 int etcd_read_all(struct etcd *e, int64_t deadline_ms, struct err *err)
 {
 	int rc, tries;
+	size_t i;
 
 	/* The pinned revision may be compacted while the pages are read: then once more, at a newer
 	 * one. */
@@ -137,13 +192,18 @@ int etcd_read_all(struct etcd *e, int64_t deadline_ms, struct err *err)
 		etcd_store_clear(e->store);
 		e->pictured = e->told_all = e->compacted = false;
 		e->revision = 0;
-		rc = read_scopes(e, deadline_ms, err);
+		for (i = 0; i < e->n_scopes; i++)
+			e->scopes[i].revision = 0;
+		rc = read_scopes(e, &e->revision, deadline_ms, err);
 		if (!e->compacted)
 			break;
 	}
 	if (rc)
 		return rc;
+	if (e->revision < e->known_revision)
+		read_fell(e);
 	etcd_store_live(e->store);
+	e->schedule.ticked_ms = TIME_UNKNOWN;
 	e->pictured = true;
 	return 0;
 }
@@ -195,6 +255,35 @@ static void note_term(struct etcd *e, uint64_t term)
 	e->self_changed = true;
 }
 
+/*
+ * Whether an answer without events means that there were none up to its revision: before 3.4.25
+ * and 3.5.8 it could overtake events (etcd's changelogs, "progress notification").
+ */
+static bool progress_is_trusted(const struct etcd *e)
+{
+	const char *version = e->members[e->current].version;
+	int major, minor, patch;
+
+	if (!version || sscanf(version, "%d.%d.%d", &major, &minor, &patch) != 3)
+		return false;
+	if (major != 3 || minor > 5)
+		return major >= 3;
+	return minor == 5 ? patch >= 8 : minor == 4 && patch >= 25;
+}
+
+static void watch_progressed(struct etcd *e, const struct etcd_watch_answer *a)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_scopes; i++) {
+		struct etcd_scope *s = &e->scopes[i];
+
+		if (s->watch_id && (a->watch_id < 0 || a->watch_id == s->watch_id) &&
+			a->header.revision > s->revision)
+			s->revision = a->header.revision;
+	}
+}
+
 static void watch_answer(void *arg, const struct etcd_watch_answer *a)
 {
 	struct etcd *e = arg;
@@ -206,9 +295,8 @@ static void watch_answer(void *arg, const struct etcd_watch_answer *a)
 	if (a->canceled && (a->watch_id < 0 || watch_scope(e, a->watch_id)))
 		watch_cancelled(e, a);
 	e->midway = a->fragment;
-	/* With one watch, everything up to the revision of an answer with events has come. */
-	if (a->n_events && !a->fragment && e->n_scopes == 1 && a->header.revision > e->revision)
-		e->revision = a->header.revision;
+	if (!a->n_events && !a->canceled && !a->created && progress_is_trusted(e))
+		watch_progressed(e, a);
 }
 
 static void watch_event(
@@ -216,8 +304,14 @@ static void watch_event(
 {
 	struct etcd *e = arg;
 
-	if (!watch_scope(e, a->watch_id))
+	struct etcd_scope *scope = watch_scope(e, a->watch_id);
+
+	if (!scope)
 		return;
+	/* Events come in the order of their revisions, and an answer holds all of the last one's.
+	 */
+	if (event->kv.mod_revision > scope->revision)
+		scope->revision = event->kv.mod_revision - (a->fragment ? 1 : 0);
 	if (event->deleted)
 		etcd_store_delete(e->store, event->kv.key, event->kv.key_len);
 	else
@@ -248,26 +342,31 @@ static const struct etcd_watch_handler watch_handler = {
 
 int etcd_watch_start(struct etcd *e, struct err *err)
 {
-	size_t i;
-
 	etcd_watch_stop(e);
 	e->compacted = e->ended_watch = e->denied_watch = e->midway = false;
 	err_clear(&e->watch_error);
 	e->watch = etcd_watch_open(etcd_channel(e), &watch_handler, e, err);
 	if (!e->watch)
 		return ERR_NOMEM;
+	e->heard_ms = http_loop_now_ms(e->loop);
+	e->asked_ms = TIME_UNKNOWN;
+	etcd_watch_more(e);
+	return 0;
+}
+
+void etcd_watch_more(struct etcd *e)
+{
+	size_t i;
+
 	for (i = 0; i < e->n_scopes; i++) {
 		struct etcd_scope *s = &e->scopes[i];
 
-		if (s->denied)
+		if (s->denied || s->watch_id || !s->revision)
 			continue;
 		s->watch_id = ++e->next_watch_id;
 		etcd_watch_create(e->watch, s->watch_id, s->key, s->key_len, s->end, s->end_len,
-			e->revision + 1, false);
+			s->revision + 1, false);
 	}
-	e->heard_ms = http_loop_now_ms(e->loop);
-	e->asked_ms = TIME_UNKNOWN;
-	return 0;
 }
 
 void etcd_watch_stop(struct etcd *e)

@@ -18,6 +18,7 @@ enum {
 	ETCD_SILENCE_MS = 12000, /* a watch that says nothing for so long, though asked, is dead */
 	ETCD_TTL_EVERY_MS = 1000,
 	ETCD_IN_FLIGHT = 64,
+	ETCD_NAMES_MOST = 1000, /* names found by leases */
 };
 
 /* One endpoint, and what the member behind it last told of itself. */
@@ -39,16 +40,31 @@ struct etcd_scope {
 	char *key, *end; /* end NULL: one key */
 	size_t key_len, end_len;
 	int64_t watch_id; /* 0: none */
+	int64_t revision; /* up to which its keys are known; 0: never read */
 	bool denied;
+};
+
+/* One lease to be asked for, with or without the keys on it. */
+struct etcd_want {
+	int64_t lease;
+	bool keys;
+};
+
+/* Many of them; answer is called for each that ended, and returns false when the rest is not worth
+ * asking. */
+struct etcd_many {
+	const struct etcd_want *wants;
+	size_t n;
+	int64_t deadline_ms; /* none is begun after it */
+	bool (*answer)(void *arg, const struct etcd_want *want, const struct etcd_unary *u);
+	void *arg;
 };
 
 /* The schedule of leases' times (etcd-ttl.c). */
 struct etcd_schedule {
 	size_t pos; /* where the round over all leases stands */
 	int64_t ticked_ms;
-	int64_t n_read, n_denied; /* in this picture */
-	int64_t n_unread;
-	uint32_t turn;
+	int64_t n_unread, n_denied;
 	int64_t burst; /* reads above the budget that the first minutes may still spend */
 };
 
@@ -70,12 +86,14 @@ struct etcd {
 	struct etcd_scope *scopes;
 	size_t n_scopes, cap_scopes;
 	struct etcd_store *store;
-	bool pictured; /* the store holds what etcd has at `revision` */
-	bool told_all; /* the round knows everything that the store holds */
-	int64_t revision;
+	bool pictured;          /* the store holds what etcd had at the scopes' revisions */
+	bool told_all;          /* the round knows everything that the store holds */
+	int64_t revision;       /* of the last first read */
+	int64_t known_revision; /* before a read that was made because etcd's revision fell; 0 */
+	uint64_t cluster_id;    /* that the picture is of */
+	bool fresh;             /* connected anew since the last look at these */
 
 	struct etcd_watch *watch;
-	unsigned watch_generation;
 	int64_t next_watch_id;
 	int64_t heard_ms, asked_ms; /* the last sign of life; the last time it was asked for */
 	bool midway;                /* within a fragmented answer: not to be told yet */
@@ -90,12 +108,15 @@ struct etcd {
 	size_t n_alarms;
 	int64_t term, term_changed_ms;
 	int64_t leases_lost, leases_lost_ms;
-	int64_t history_from; /* the revision to begin the past at; 0: nothing to be read */
+	struct etcd_history *history; /* while the past is read */
+	bool history_done;
 
 	/* discovery, where nothing is configured */
 	bool discover;
 	int64_t discovered_ms;
 	struct map discovered; /* names, owned */
+	int64_t *seen;         /* leases whose keys are known, sorted */
+	size_t n_seen, turn_seen;
 	int64_t n_discover_left;
 };
 
@@ -122,10 +143,29 @@ bool etcd_members_settled(const struct etcd *e);
 void etcd_take_costs(struct etcd *e);
 int etcd_authenticate(struct etcd *e, int64_t deadline_ms, struct err *err);
 
+/* ---- etcd-many.c ---- */
+/* Calls that begin before the deadline may end so much after it. */
+enum {
+	ETCD_MANY_GRACE_MS = 1000
+};
+int etcd_many_run(struct etcd *e, const struct etcd_many *many, struct err *err);
+
 /* ---- etcd-read.c ---- */
+/* All scopes from the beginning, or (where a picture is there) those that were never read. */
+int etcd_read_new(struct etcd *e, int64_t deadline_ms, struct err *err);
+/* The highest revision up to which any scope's keys are known. */
+int64_t etcd_known_revision(const struct etcd *e);
 int etcd_read_all(struct etcd *e, int64_t deadline_ms, struct err *err);
 int etcd_watch_start(struct etcd *e, struct err *err);
+/* Watches the scopes that are not watched yet, on the open stream. */
+void etcd_watch_more(struct etcd *e);
 void etcd_watch_stop(struct etcd *e);
+/*
+ * All pages of a range whose key, end and revision are set (0: the newest; the first page settles
+ * it). More than `most` keys: ERR_LIMIT. range->result tells of a failed call.
+ */
+int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int64_t deadline_ms,
+	struct err *err);
 /* Asks for a sign of life where it is time; ERR_TIMEOUT when none came. */
 int etcd_watch_check(struct etcd *e, struct err *err);
 void etcd_scope_add(struct etcd *e, const char *prefix, size_t len, bool exact);
@@ -141,7 +181,9 @@ void etcd_tell_self(struct etcd *e);
 void etcd_tell_hidden(struct etcd *e);
 
 /* ---- etcd-history.c ---- */
+/* Reads the past little by little, once; to be called with each poll. */
 int etcd_history(struct etcd *e, int64_t deadline_ms, struct err *err);
+void etcd_history_end(struct etcd *e);
 
 /* ---- etcd-discover.c ---- */
 int etcd_discover(struct etcd *e, int64_t deadline_ms, struct err *err);

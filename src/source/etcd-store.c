@@ -804,6 +804,13 @@ void etcd_store_free(struct etcd_store *store)
 	free(store);
 }
 
+void etcd_store_prefixes(
+	struct etcd_store *store, const struct etcd_prefix *prefixes, size_t n_prefixes)
+{
+	store->prefixes = prefixes;
+	store->n_prefixes = n_prefixes;
+}
+
 void etcd_store_name(struct etcd_store *store, const char *path, size_t len)
 {
 	if (store_name(store, path, len))

@@ -78,8 +78,7 @@ struct etcd_lease {
 	struct etcd_key *keys;
 	int64_t granted_ms, deadline_ms, read_ms, renewed_ms;
 	struct etcd_other_keys *others; /* NULL: not asked for */
-	uint32_t turn;                  /* of the schedule, when it was last read (etcd-ttl.h) */
-	bool gone, busy, denied, failed;
+	bool gone, busy, denied;
 };
 
 /* Keys on a lease beside one that is shown. */
@@ -107,6 +106,9 @@ void etcd_store_free(struct etcd_store *store);
 /* Forgets all keys and leases, as before a new first read; keeps the names, and what was learnt of
  * leases is lost. */
 void etcd_store_clear(struct etcd_store *store);
+/* Other prefixes than before, still borrowed; keys that are there stay as they are. */
+void etcd_store_prefixes(
+	struct etcd_store *store, const struct etcd_prefix *prefixes, size_t n_prefixes);
 void etcd_store_name(struct etcd_store *store, const char *path, size_t len);
 
 /* From now on keys come by events. */

@@ -276,6 +276,9 @@ void etcd_tell_hidden(struct etcd *e)
 		text_escape_cut(&remedy, s->key, s->key_len, 400);
 		round_hidden(e->r, what.s, remedy.s);
 	}
+	if (e->discover && e->discovered.n >= ETCD_NAMES_MOST)
+		round_hidden(e->r, "more elections and locks than can be found by their leases",
+			"prefixes in the config of this source");
 	if (e->schedule.n_denied)
 		round_hidden(e->r, "the time to live of leases that other keys are on as well",
 			"read permission on all keys of these leases");

@@ -30,7 +30,7 @@ void etcd_lease_read(struct etcd_lease *lease, int64_t ttl_s, int64_t granted_s,
 	bool known = lease->read_ms != TIME_UNKNOWN && before_ms != TIME_UNKNOWN;
 
 	lease->read_ms = now_ms;
-	lease->denied = lease->failed = false;
+	lease->denied = false;
 	/* -1 without a granted time is etcd's way to say that there is no such lease (rpc.proto,
 	 * LeaseTimeToLiveResponse.TTL). */
 	lease->gone = granted_s <= 0 && ttl_s <= 0;
@@ -75,28 +75,10 @@ static void lease_others(struct etcd_lease *lease, const Etcdpb__LeaseTimeToLive
 
 /* ---- one round of calls ---- */
 
-struct ttl_want {
-	int64_t id;
-	bool keys;
-};
-
-struct ttl_slot {
-	struct etcd_unary u;
-	struct ttl_run *run;
-	struct ttl_want want;
-	bool busy;
-};
-
 struct ttl_run {
 	struct etcd *e;
-	struct ttl_want *wants;
-	size_t n, cap, next, ended, planned;
-	struct ttl_slot *slots;
-	size_t n_slots;
-	int64_t deadline_ms;
-	bool done;
-	enum grpc_code code; /* of the first answer that ends the round */
-	struct err err;
+	struct etcd_want *wants;
+	size_t n, cap;
 };
 
 static void run_want(struct ttl_run *run, struct etcd_lease *lease, bool keys)
@@ -105,127 +87,65 @@ static void run_want(struct ttl_run *run, struct etcd_lease *lease, bool keys)
 		return;
 	lease->busy = true;
 	MEM_GROW(run->wants, run->n, run->cap);
-	run->wants[run->n++] = (struct ttl_want){ .id = lease->id, .keys = keys };
+	run->wants[run->n++] = (struct etcd_want){ .lease = lease->id, .keys = keys };
 }
 
-static void run_take(struct ttl_run *run, struct ttl_slot *slot)
+static bool take_times(
+	struct etcd_lease *lease, const struct etcd_want *want, const struct etcd_unary *u)
 {
-	struct etcd *e = run->e;
-	struct etcd_lease *lease = etcd_store_lease(e->store, slot->want.id);
-	Etcdpb__LeaseTimeToLiveResponse *answer;
+	Etcdpb__LeaseTimeToLiveResponse *answer = etcdpb__lease_time_to_live_response__unpack(
+		NULL, u->answer.len, (const uint8_t *)u->answer.s);
+
+	if (!answer)
+		return false;
+	etcd_lease_read(lease, answer->ttl, answer->grantedttl, u->ended_ms);
+	if (want->keys)
+		lease_others(lease, answer);
+	etcdpb__lease_time_to_live_response__free_unpacked(answer, NULL);
+	return true;
+}
+
+/* One answer; false when it ends the round. */
+static bool run_take(void *arg, const struct etcd_want *want, const struct etcd_unary *u)
+{
+	struct etcd *e = arg;
+	struct etcd_lease *lease = etcd_store_lease(e->store, want->lease);
 
 	if (!lease) /* all its keys went meanwhile */
-		return;
+		return u->code != GRPC_NONE;
 	lease->busy = false;
-	if (slot->u.code == GRPC_PERMISSION_DENIED) {
+	if (u->code == GRPC_PERMISSION_DENIED) {
 		/* Newer servers refuse it to whoever may not read all keys on the lease. */
 		lease->denied = true;
-		lease->read_ms = slot->u.ended_ms;
-		e->schedule.n_denied++;
-	} else if (slot->u.code == GRPC_NOT_FOUND) {
-		etcd_lease_read(lease, -1, 0, slot->u.ended_ms);
-	} else if (slot->u.code == GRPC_OK) {
-		answer = etcdpb__lease_time_to_live_response__unpack(
-			NULL, slot->u.answer.len, (const uint8_t *)slot->u.answer.s);
-		if (!answer)
-			return;
-		etcd_lease_read(lease, answer->ttl, answer->grantedttl, slot->u.ended_ms);
-		if (slot->want.keys)
-			lease_others(lease, answer);
-		etcdpb__lease_time_to_live_response__free_unpacked(answer, NULL);
-	} else {
-		return;
+		lease->read_ms = u->ended_ms;
+	} else if (u->code == GRPC_NOT_FOUND) {
+		etcd_lease_read(lease, -1, 0, u->ended_ms);
+	} else if (u->code != GRPC_OK || !take_times(lease, want, u)) {
+		return false;
 	}
-	e->schedule.n_read++;
 	etcd_store_touch(e->store, lease);
+	return true;
 }
 
-static void run_more(struct ttl_run *run, struct ttl_slot *slot);
-
-static void run_ended(struct etcd_unary *u)
+static int run_all(struct ttl_run *run, int64_t deadline_ms, struct err *err)
 {
-	struct ttl_slot *slot = u->arg;
-	struct ttl_run *run = slot->run;
-	bool fatal = u->code != GRPC_OK && u->code != GRPC_PERMISSION_DENIED &&
-		     u->code != GRPC_NOT_FOUND;
-
-	slot->busy = false;
-	run->ended++;
-	run_take(run, slot);
-	if (fatal && !run->err.code) {
-		run->code = u->code;
-		run->err = u->err;
-	}
-	if (!run->err.code)
-		run_more(run, slot);
-	else
-		run->n = run->next;
-	run->done = run->ended == run->n;
-}
-
-static void run_more(struct ttl_run *run, struct ttl_slot *slot)
-{
-	if (run->next >= run->n)
-		return;
-	if (http_loop_now_ms(run->e->loop) > run->deadline_ms) {
-		run->n = run->next;
-		return;
-	}
-	slot->want = run->wants[run->next++];
-	slot->busy = true;
-	if (etcd_ttl_start(&slot->u, etcd_channel(run->e), slot->want.id, slot->want.keys,
-		    run->deadline_ms + 1000, &run->err)) {
-		slot->busy = false;
-		run->ended++;
-		run->n = run->next;
-	}
-}
-
-static int run_all(struct ttl_run *run, struct err *err)
-{
-	struct etcd *e = run->e;
-	size_t i, n = run->n < ETCD_IN_FLIGHT ? run->n : ETCD_IN_FLIGHT;
-	int rc;
-
-	run->planned = run->n;
-	if (!run->n)
-		return 0;
-	run->slots = xcalloc(n, sizeof(*run->slots));
-	run->n_slots = n;
-	for (i = 0; i < n; i++) {
-		struct ttl_slot *slot = &run->slots[i];
-
-		etcd_unary_init(&slot->u, e->loop);
-		slot->run = run;
-		slot->u.arg = slot;
-		slot->u.ended = run_ended;
-	}
-	for (i = 0; i < n; i++)
-		run_more(run, &run->slots[i]);
-	run->done = run->ended == run->n;
-	rc = etcd_run(e, &run->done, run->deadline_ms + 1000, err);
-	if (rc) /* calls may be in flight, and the slots are about to go */
-		etcd_disconnect(e, false);
-	else if (run->err.code)
-		rc = etcd_failed(e, run->code, &run->err, err);
-	return rc;
-}
-
-static void run_release(struct ttl_run *run)
-{
+	struct etcd_many many = { .wants = run->wants,
+		.n = run->n,
+		.deadline_ms = deadline_ms,
+		.answer = run_take,
+		.arg = run->e };
+	int rc = etcd_many_run(run->e, &many, err);
 	size_t i;
 
 	/* What was not asked in the end may be asked again. */
-	for (i = 0; i < run->planned; i++) {
-		struct etcd_lease *lease = etcd_store_lease(run->e->store, run->wants[i].id);
+	for (i = 0; i < run->n; i++) {
+		struct etcd_lease *lease = etcd_store_lease(run->e->store, run->wants[i].lease);
 
 		if (lease)
 			lease->busy = false;
 	}
-	for (i = 0; i < run->n_slots; i++)
-		etcd_unary_release(&run->slots[i].u);
-	free(run->slots);
 	free(run->wants);
+	return rc;
 }
 
 /* ---- what is read next ---- */
@@ -368,22 +288,29 @@ static void plan_tick(struct ttl_run *run, int64_t since_ms)
 		s->burst -= (int64_t)run->n - most;
 }
 
-static int64_t count_unread(const struct etcd *e)
+/* How many were never read, and how many are denied to us. */
+static void count_leases(struct etcd *e)
 {
+	struct etcd_schedule *s = &e->schedule;
 	struct etcd_lease *lease = NULL;
+	int64_t unread = 0, denied = 0;
 	size_t pos = 0;
-	int64_t n = 0;
 
-	while ((lease = etcd_store_next_lease(e->store, &pos, lease)))
-		n += lease->read_ms == TIME_UNKNOWN;
-	return n;
+	while ((lease = etcd_store_next_lease(e->store, &pos, lease))) {
+		unread += lease->read_ms == TIME_UNKNOWN;
+		denied += lease->denied;
+	}
+	if (unread != s->n_unread || denied != s->n_denied)
+		e->self_changed = true;
+	s->n_unread = unread;
+	s->n_denied = denied;
 }
 
 int etcd_ttl_tick(struct etcd *e, int64_t deadline_ms, struct err *err)
 {
 	struct etcd_schedule *s = &e->schedule;
-	int64_t now_ms = http_loop_now_ms(e->loop), since_ms, unread;
-	struct ttl_run run = { .e = e, .deadline_ms = deadline_ms };
+	int64_t now_ms = http_loop_now_ms(e->loop), since_ms;
+	struct ttl_run run = { .e = e };
 	int rc;
 
 	since_ms = s->ticked_ms == TIME_UNKNOWN ? ETCD_TTL_EVERY_MS : now_ms - s->ticked_ms;
@@ -396,12 +323,11 @@ int etcd_ttl_tick(struct etcd *e, int64_t deadline_ms, struct err *err)
 		plan_one_shot(&run);
 	else
 		plan_tick(&run, since_ms > 5000 ? 5000 : since_ms);
-	rc = run_all(&run, err);
-	run_release(&run);
-	unread = s->n_unread || s->n_read < (int64_t)etcd_store_leases(e->store) ? count_unread(e)
-										 : 0;
-	if (unread != s->n_unread)
-		e->self_changed = true;
-	s->n_unread = unread;
+	/* Most leases are known and none is new: nothing to count. */
+	if (!run.n && !s->n_unread)
+		return 0;
+	rc = run_all(&run, deadline_ms, err);
+	if (s->n_unread || run.n > 0)
+		count_leases(e);
 	return rc;
 }

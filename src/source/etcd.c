@@ -268,6 +268,7 @@ static void etcd_close(void *state)
 		free(e->scopes[i].key);
 		free(e->scopes[i].end);
 	}
+	free(e->seen);
 	while ((entry = map_next(&e->discovered, &pos)))
 		free(entry->value);
 	map_release(&e->discovered);
@@ -350,12 +351,15 @@ static int poll_keys(struct etcd *e, int64_t deadline_ms, struct err *err)
 
 	if (!rc && e->discover)
 		rc = etcd_discover(e, deadline_ms, err);
-	if (!rc && !e->pictured)
-		rc = etcd_read_all(e, deadline_ms, err);
+	if (!rc)
+		rc = e->pictured ? etcd_read_new(e, deadline_ms, err)
+				 : etcd_read_all(e, deadline_ms, err);
 	if (rc || round_one_shot(e->r))
 		return rc;
 	if (!e->watch)
 		rc = etcd_watch_start(e, err);
+	else
+		etcd_watch_more(e);
 	return rc ? rc : etcd_watch_check(e, err);
 }
 
@@ -376,6 +380,24 @@ static int poll_members(struct etcd *e, int64_t deadline_ms, struct err *err)
 	return 0;
 }
 
+/* After a new connection: a picture of another history (restored data, another cluster) must not be
+ * carried on. */
+static void poll_same_history(struct etcd *e)
+{
+	const struct etcd_member *m = &e->members[e->current];
+	int64_t known = etcd_known_revision(e);
+
+	e->fresh = false;
+	if (!m->answered)
+		return;
+	if (e->pictured &&
+		((e->cluster_id && m->cluster_id != e->cluster_id) || m->revision < known)) {
+		e->pictured = false;
+		e->known_revision = known;
+	}
+	e->cluster_id = m->cluster_id;
+}
+
 static int poll_once(struct etcd *e, int64_t deadline_ms, struct err *err)
 {
 	int rc;
@@ -384,6 +406,8 @@ static int poll_once(struct etcd *e, int64_t deadline_ms, struct err *err)
 	rc = etcd_connect(e, deadline_ms, err);
 	if (rc)
 		return rc;
+	if (e->fresh)
+		poll_same_history(e);
 	etcd_ask_members(e, false);
 	rc = poll_keys(e, deadline_ms, err);
 	if (!rc)
@@ -392,6 +416,8 @@ static int poll_once(struct etcd *e, int64_t deadline_ms, struct err *err)
 		rc = etcd_ttl_tick(e, deadline_ms, err);
 	if (!rc)
 		rc = poll_members(e, deadline_ms, err);
+	if (!rc && e->told_all)
+		rc = etcd_history(e, deadline_ms, err);
 	return rc;
 }
 

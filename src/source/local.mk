@@ -5,6 +5,8 @@ src_libsource_a_SOURCES = \
 	src/source/etcd-conn.c \
 	src/source/etcd-discover.c \
 	src/source/etcd-examine.c \
+	src/source/etcd-history.c \
+	src/source/etcd-many.c \
 	src/source/etcd-read.c \
 	src/source/etcd-rpc.c src/source/etcd-rpc.h \
 	src/source/etcd-store.c src/source/etcd-store.h \
