@@ -16,6 +16,7 @@ src_libsource_a_SOURCES = \
 	src/source/postgres.c src/source/postgres.h \
 	src/source/postgres-answer.c src/source/postgres-answer.h \
 	src/source/postgres-claim.c \
+	src/source/postgres-examine.c \
 	src/source/postgres-facts.c \
 	src/source/postgres-key.c src/source/postgres-key.h \
 	src/source/postgres-picture.c \

@@ -190,11 +190,7 @@ static int refresh_facts(
 	return postgres_facts_read(p, limit, err);
 }
 
-/*
- * Asks, and asks again for the rows that matter most where there are more than are read. Fills the
- * moment.
- */
-static int ask(struct postgres *p, struct round *r, const struct pg_limit *limit,
+int postgres_ask(struct postgres *p, struct round *r, const struct pg_limit *limit,
 	struct pg_result **ret_result, struct pg_moment *moment, struct err *err)
 {
 	struct pg_result *result;
@@ -247,7 +243,7 @@ static int postgres_ask_and_tell(struct postgres *p, struct round *r, struct err
 
 	if (rc)
 		return rc;
-	rc = ask(p, r, &limit, &result, &moment, err);
+	rc = postgres_ask(p, r, &limit, &result, &moment, err);
 	if (rc && p->pretends && !pg_is_broken(p->pg))
 		return tell_pretender(p, r);
 	if (rc)
@@ -277,5 +273,6 @@ const struct source_ops source_postgres = {
 	.interval_ms = 1000,
 	.open = postgres_open,
 	.poll = postgres_poll,
+	.examine = postgres_examine,
 	.close = postgres_close,
 };

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct report;
 struct round;
 struct source_config;
 
@@ -99,5 +100,15 @@ void postgres_session_close(struct postgres *p);
 /* Asks the poll's query, in whatever wrapping the pooling needs. */
 int postgres_session_ask(struct postgres *p, const struct pg_limit *limit,
 	struct pg_result **ret_result, struct err *err);
+
+/*
+ * Asks the poll's query, and asks again for the rows that matter most where there are more than are
+ * read. Fills the moment, but for its counts. The caller frees the result.
+ */
+int postgres_ask(struct postgres *p, struct round *r, const struct pg_limit *limit,
+	struct pg_result **ret_result, struct pg_moment *moment, struct err *err);
+
+/* For `baton doctor` (postgres-examine.c). */
+int postgres_examine(void *state, struct round *r, struct report *report, struct err *err);
 
 #endif

@@ -1,0 +1,179 @@
+#include "config.h"
+
+#include "source/postgres.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "io/pg.h"
+#include "source/postgres-sql.h"
+#include "source/report.h"
+#include "source/source.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Remote text, sanitised, for a line of the report. The caller releases out. */
+static const char *clean(struct str *out, const char *text)
+{
+	str_init(out, 4096);
+	text_escape_cut(out, text, strlen(text), 300);
+	return out->s;
+}
+
+static void report_connection(const struct postgres *p, struct report *report)
+{
+	struct str place, role, database;
+
+	report_add(report, "ok", "connection", NULL, "%s, database %s, role %s, %s",
+		clean(&place, pg_place(p->pg)), clean(&database, p->facts.database),
+		clean(&role, p->facts.role),
+		pg_is_encrypted(p->pg) ? "encrypted"
+		: pg_is_local(p->pg)   ? "by a local socket"
+				       : "not encrypted");
+	str_release(&place);
+	str_release(&role);
+	str_release(&database);
+}
+
+static void report_version(const struct postgres *p, struct report *report)
+{
+	struct str text;
+
+	clean(&text, p->facts.text);
+	if (p->pretends)
+		report_add(report, "fail", "version",
+			"Whether its advisory locks exclude anything must be asked of its maker.",
+			"%s: not PostgreSQL itself, what is seen here means little", text.s);
+	else
+		report_add(report, "ok", "version", NULL, "%s", text.s);
+	str_release(&text);
+}
+
+static void report_standing(const struct postgres *p, struct report *report)
+{
+	const struct pg_facts *f = &p->facts;
+
+	if (f->in_recovery)
+		report_add(report, "warn", "standby",
+			"Watch the primary: locks that are held here exclude nobody there.",
+			"this server is a standby%s", f->read_only ? ", read only by default" : "");
+	else
+		report_add(report, "ok", "primary", NULL, "this server is writable%s",
+			f->read_only ? " (transactions are read only by default)" : "");
+	if (f->system_identifier != TIME_UNKNOWN)
+		report_add(report, "ok", "identity", NULL,
+			"system identifier %" PRIu64 ", timeline %" PRId64,
+			(uint64_t)f->system_identifier, f->timeline);
+	else if (f->control_refused)
+		report_add(report, "note", "identity",
+			"GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint() TO "
+			"the role",
+			"system identifier and timeline are hidden: two primaries of one system "
+			"can't be "
+			"told");
+}
+
+static void report_sight(const struct postgres *p, struct report *report)
+{
+	const struct pg_facts *f = &p->facts;
+	struct str grant;
+
+	str_init(&grant, 1024);
+	str_add(&grant, "GRANT pg_read_all_stats TO ");
+	text_escape_cut(&grant, f->role, strlen(f->role), 128);
+	if (f->reads_all)
+		report_add(report, "ok", "sight", NULL, "sessions of all roles are seen whole (%s)",
+			f->superuser ? "superuser" : "pg_read_all_stats");
+	else
+		report_add(report, "warn", "sight", grant.s,
+			"of sessions of other roles only the process id, the role and the name are "
+			"shown: "
+			"not since when, from where, in which state");
+	str_clear(&grant);
+	str_add(&grant, "GRANT pg_signal_backend TO ");
+	text_escape_cut(&grant, f->role, strlen(f->role), 128);
+	if (f->superuser)
+		report_add(report, "ok", "signals", NULL, "may end any session (superuser)");
+	else if (f->signals)
+		report_add(report, "ok", "signals", NULL,
+			"may end sessions, except a superuser's (pg_signal_backend)");
+	else
+		report_add(report, "note", "signals", grant.s,
+			"may end sessions of its own role only; baton doesn't end any yet");
+	str_release(&grant);
+}
+
+static void report_pooler(const struct postgres *p, struct report *report)
+{
+	if (p->pooling == POOLING_NONE)
+		report_add(report, "ok", "pooler", NULL,
+			"none: the process that was named when connecting is the one that answers");
+	else
+		report_add(report, "warn", "pooler",
+			"Connect to the server itself: host and port of PostgreSQL, not of the "
+			"pooler.",
+			"a connection pooler stands between: each poll is a transaction of its "
+			"own%s",
+			p->pooling == POOLING_STATEMENT
+				? ", or would be, if the pooler allowed transactions"
+				: "");
+}
+
+static void report_locks(const struct postgres *p, const struct pg_moment *m, struct report *report)
+{
+	if (p->facts.capacity != TIME_UNKNOWN)
+		report_add(report, "ok", "locks", NULL,
+			"%" PRId64 " advisory lock rows; the lock table has room for about %" PRId64
+			" locks; one poll took %" PRId64 " ms",
+			m->total, p->facts.capacity, m->round_trip_ms);
+	if (m->total > source_option_int(p->config, "rows"))
+		report_add(report, "warn", "rows", "Raise the option rows.",
+			"only %" PRId64 " of %" PRId64 " rows are read, those with a queue first",
+			source_option_int(p->config, "rows"), m->total);
+}
+
+static void report_names(const struct postgres *p, struct report *report)
+{
+	struct str path;
+	size_t i;
+
+	for (i = 0; i < p->n_named; i++) {
+		const struct pg_named *named = &p->named[i];
+
+		if (!named->known)
+			continue;
+		str_init(&path, 1024);
+		pg_key_write(&path, named->key);
+		report_add(report, "ok", "name", NULL, "%s is key %s", named->name->name, path.s);
+		str_release(&path);
+	}
+}
+
+int postgres_examine(void *state, struct round *r, struct report *report, struct err *err)
+{
+	struct postgres *p = state;
+	struct pg_limit limit = postgres_limit(r);
+	struct pg_moment moment = { 0 };
+	struct pg_result *result;
+	int rc = postgres_session_open(p, &limit, err);
+
+	if (rc) {
+		report_add(report, "fail", "connection", NULL, "%s", err->text);
+		return rc;
+	}
+	report_connection(p, report);
+	report_version(p, report);
+	rc = postgres_ask(p, r, &limit, &result, &moment, err);
+	report_standing(p, report);
+	report_sight(p, report);
+	report_pooler(p, report);
+	if (rc) {
+		report_add(report, "fail", "locks", NULL, "%s", err->text);
+		return p->pretends ? 0 : rc;
+	}
+	report_locks(p, &moment, report);
+	report_names(p, report);
+	pg_result_free(result);
+	return 0;
+}
