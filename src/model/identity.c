@@ -158,6 +158,8 @@ bool identity_same_application(const char *a, const char *b)
 	for (i = 0; i < 3; i++) {
 		if (strcmp(x.s, y.s) == 0)
 			return true;
+		if (is_address(x.s) || is_address(y.s))
+			break;
 		cut_instance(x.s);
 		cut_instance(y.s);
 	}

@@ -13,3 +13,15 @@ tests_bin_test_model_memory_LDADD = $(MODEL_TEST_LIBS)
 unit_tests += tests/bin/test-model-journal
 tests_bin_test_model_journal_SOURCES = tests/unit/model/test-journal.c tests/unit/unit.h
 tests_bin_test_model_journal_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-identity
+tests_bin_test_model_identity_SOURCES = tests/unit/model/test-identity.c tests/unit/model/facts.h tests/unit/unit.h
+tests_bin_test_model_identity_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-role
+tests_bin_test_model_role_SOURCES = tests/unit/model/test-role.c tests/unit/model/facts.h tests/unit/unit.h
+tests_bin_test_model_role_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-judge
+tests_bin_test_model_judge_SOURCES = tests/unit/model/test-judge.c tests/unit/model/facts.h tests/unit/unit.h
+tests_bin_test_model_judge_LDADD = $(MODEL_TEST_LIBS)

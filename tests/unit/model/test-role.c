@@ -1,0 +1,234 @@
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/role.h"
+#include "model/snapshot.h"
+#include "model/thresholds.h"
+#include "tests/unit/model/facts.h"
+#include "tests/unit/unit.h"
+
+static struct draft *draft;
+static struct verdict_draft verdict;
+
+static int make_draft(void **state)
+{
+	(void)state;
+	text_init_locale();
+	draft = draft_new();
+	verdict_draft_init(&verdict);
+	return 0;
+}
+
+static int free_draft(void **state)
+{
+	(void)state;
+	draft_free(draft);
+	verdict_draft_release(&verdict);
+	return 0;
+}
+
+static void harm_has_words(void **state)
+{
+	(void)state;
+	assert_null(harm_word(HARM_UNKNOWN));
+	assert_string_equal(harm_word(HARM_HARMFUL), "harmful");
+	assert_int_equal(harm_from_word("Harmless"), HARM_HARMLESS);
+	assert_int_equal(harm_from_word("annoying"), HARM_ANNOYING);
+	assert_int_equal(harm_from_word("bad"), -1);
+	assert_int_equal(harm_from_word(""), -1);
+}
+
+static void the_role_of_a_witness(void **state)
+{
+	static const char *const one[] = { "orders/app:1", "ctl/e/a" };
+	static const char *const two[] = { "ctl/e/b" };
+	const struct role roles[] = { { .name = "x", .witnesses = one, .n_witnesses = 2 },
+		{ .name = "y", .witnesses = two, .n_witnesses = 1 } };
+
+	(void)state;
+	assert_ptr_equal(role_of(roles, 2, "ctl/e/a"), &roles[0]);
+	assert_ptr_equal(role_of(roles, 2, "ctl/e/b"), &roles[1]);
+	assert_null(role_of(roles, 2, "ctl/e/c"));
+	assert_null(role_of(roles, 0, "ctl/e/a"));
+}
+
+static void fit_says_only_what_the_config_says(void **state)
+{
+	static const struct {
+		enum harm harm;
+		enum tristate idempotent, fenced;
+		enum mechanism mechanism;
+		const char *fit;
+	} cases[] = {
+		{ HARM_HARMFUL, TRI_NO, TRI_NO, MECH_ETCD_ELECTION, "weak" },
+		{ HARM_HARMFUL, TRI_NO, TRI_NO, MECH_PG_ADVISORY, "weak" },
+		{ HARM_HARMFUL, TRI_NO, TRI_UNKNOWN, MECH_PG_ADVISORY, NULL },
+		{ HARM_HARMFUL, TRI_UNKNOWN, TRI_NO, MECH_PG_ADVISORY, NULL },
+		{ HARM_HARMFUL, TRI_YES, TRI_NO, MECH_PG_ADVISORY, "ok" },
+		{ HARM_HARMFUL, TRI_NO, TRI_YES, MECH_ETCD_LOCK, "ok" },
+		{ HARM_HARMLESS, TRI_NO, TRI_NO, MECH_ETCD_LOCK, "overkill" },
+		{ HARM_HARMLESS, TRI_NO, TRI_NO, MECH_PG_ADVISORY, "ok" },
+		{ HARM_ANNOYING, TRI_NO, TRI_NO, MECH_ETCD_LOCK, "ok" },
+		{ HARM_UNKNOWN, TRI_NO, TRI_NO, MECH_ETCD_LOCK, NULL },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct role role = { .name = "r",
+			.harm = cases[i].harm,
+			.idempotent = cases[i].idempotent,
+			.fenced = cases[i].fenced };
+
+		assert_true(str_eq(role_fit(&role, cases[i].mechanism), cases[i].fit));
+		verdict_draft_begin(&verdict);
+		role_fit_findings(&role, cases[i].mechanism, &verdict);
+		assert_int_equal(verdict_has(&verdict, FINDING_UNFENCED_HARMFUL),
+			cases[i].fit && strcmp(cases[i].fit, "weak") == 0);
+		assert_int_equal(verdict_has(&verdict, FINDING_OVERKILL),
+			cases[i].fit && strcmp(cases[i].fit, "overkill") == 0);
+	}
+}
+
+/* ---- two witnesses ---- */
+
+struct side {
+	const char *identity, *key, *client; /* identity NULL: nobody holds it */
+	enum state state;
+	enum source_state source;
+	bool absent;   /* there is no such row */
+	bool prepared; /* held by a prepared transaction */
+};
+
+static struct row *side_row(const struct side *side, const char *path)
+{
+	struct facts_claim holder = { side->identity, side->key, side->client };
+
+	if (side->absent)
+		return NULL;
+	draft_begin(draft, MECH_PG_ADVISORY, "s", path, strlen(path));
+	if (side->identity)
+		facts_add(draft, CLAIM_HOLDER, &holder);
+	if (side->prepared)
+		draft_text(draft, DETAIL_PREPARED, "tx");
+	verdict_draft_begin(&verdict);
+	verdict.v.state = side->state;
+	return row_new(draft_finish(draft), &verdict);
+}
+
+static enum state judge(const struct side *x, const struct side *y)
+{
+	static const char *const ids[] = { "s/1", "s/2" };
+	static const struct thresholds thresholds;
+	const struct role role = { .name = "r", .witnesses = ids, .n_witnesses = 2 };
+	struct snapshot one = { .source = "s", .state = x->source };
+	struct snapshot two = { .source = "s", .state = y->source };
+	struct row *rows[] = { side_row(x, "1"), side_row(y, "2") };
+	const struct row *witnesses[] = { rows[0], rows[1] };
+	const struct snapshot *sources[] = { &one, &two };
+	const struct role_view view = { .role = &role, .witnesses = witnesses, .sources = sources };
+
+	verdict_draft_begin(&verdict);
+	role_judge(&view, &thresholds, 0, &verdict);
+	row_unref(rows[0]);
+	row_unref(rows[1]);
+	return verdict.v.state;
+}
+
+static void two_holders_are_two_by_evidence_only(void **state)
+{
+	static const struct {
+		struct side x, y;
+		bool duplicate;
+	} cases[] = {
+		{ { "a", "1", "10.0.0.1", .state = STATE_HELD, .source = SOURCE_OK },
+			{ "b", "2", "10.0.0.2", .state = STATE_HELD, .source = SOURCE_OK }, true },
+		{ { "a", "1", NULL, .state = STATE_HELD, .source = SOURCE_OK },
+			{ "b", "2", NULL, .state = STATE_HELD, .source = SOURCE_OK }, true },
+		/* one name, and nothing against it */
+		{ { "a", "1", "10.0.0.1", .state = STATE_HELD, .source = SOURCE_OK },
+			{ "a.example.net", "2", NULL, .state = STATE_HELD, .source = SOURCE_OK },
+			false },
+		/* one name at two addresses */
+		{ { "a", "1", "10.0.0.1", .state = STATE_HELD, .source = SOURCE_OK },
+			{ "a", "2", "10.0.0.2", .state = STATE_HELD, .source = SOURCE_OK }, true },
+		/* one session holds both */
+		{ { "a", "4711@5", NULL, .state = STATE_HELD, .source = SOURCE_OK },
+			{ "b", "4711@5", NULL, .state = STATE_HELD, .source = SOURCE_OK }, false },
+		/* one system names the address, the other is at it */
+		{ { "worker", "1", "10.0.0.1", .state = STATE_HELD, .source = SOURCE_OK },
+			{ "10.0.0.1:8080", "2", NULL, .state = STATE_HELD, .source = SOURCE_OK },
+			false },
+		/* a socket is no address */
+		{ { "a", "1", "local", .state = STATE_HELD, .source = SOURCE_OK },
+			{ "local", "2", NULL, .state = STATE_HELD, .source = SOURCE_OK }, true },
+		/* what can't be read now is no evidence of now */
+		{ { "a", "1", NULL, .state = STATE_HELD, .source = SOURCE_FAILING },
+			{ "b", "2", NULL, .state = STATE_HELD, .source = SOURCE_OK }, false },
+		{ { "a", "1", NULL, .state = STATE_HELD, .source = SOURCE_OK },
+			{ NULL, NULL, NULL, .state = STATE_FREE, .source = SOURCE_OK }, false },
+		{ { "a", "1", NULL, .state = STATE_HELD, .source = SOURCE_OK },
+			{ "prepared:tx", "2", NULL, .state = STATE_ORPHAN, .source = SOURCE_OK,
+				.prepared = true },
+			false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool duplicate = judge(&cases[i].x, &cases[i].y) == STATE_DUPLICATE;
+
+		if (duplicate != cases[i].duplicate ||
+			verdict_has(&verdict, FINDING_DUP_HOLDER) != duplicate ||
+			(duplicate && !verdict.v.needs_attention))
+			fail_msg("case %zu: DUPLICATE is %d", i, duplicate);
+		assert_int_equal(judge(&cases[i].y, &cases[i].x) == STATE_DUPLICATE, duplicate);
+	}
+}
+
+static void the_worst_that_can_be_read(void **state)
+{
+	struct side held = { "a", "1", NULL, .state = STATE_HELD, .source = SOURCE_OK };
+	struct side stale = { "a", "1", NULL, .state = STATE_STALE, .source = SOURCE_OK };
+	struct side none = { .absent = true, .source = SOURCE_OK };
+
+	(void)state;
+	assert_int_equal(judge(&held, &stale), STATE_STALE);
+	assert_int_equal(judge(&none, &held), STATE_HELD);
+	stale.source = SOURCE_FAILING;
+	assert_int_equal(judge(&held, &stale), STATE_HELD);
+	held.source = SOURCE_CONNECTING;
+	assert_int_equal(judge(&held, &stale), STATE_UNKNOWN);
+	stale.source = SOURCE_DEGRADED;
+	assert_int_equal(judge(&held, &stale), STATE_STALE);
+}
+
+static void no_mechanism_is_said_when_all_could_be_seen(void **state)
+{
+	struct side none = { .absent = true, .source = SOURCE_OK }, dark = none;
+
+	(void)state;
+	assert_int_equal(judge(&none, &none), STATE_FREE);
+	assert_true(verdict_has(&verdict, FINDING_NO_MECHANISM));
+	assert_false(verdict.v.needs_attention);
+	dark.source = SOURCE_FAILING;
+	assert_int_equal(judge(&none, &dark), STATE_UNKNOWN);
+	assert_false(verdict_has(&verdict, FINDING_NO_MECHANISM));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(harm_has_words),
+		cmocka_unit_test(the_role_of_a_witness),
+		cmocka_unit_test(fit_says_only_what_the_config_says),
+		cmocka_unit_test(two_holders_are_two_by_evidence_only),
+		cmocka_unit_test(the_worst_that_can_be_read),
+		cmocka_unit_test(no_mechanism_is_said_when_all_could_be_seen),
+	};
+
+	return cmocka_run_group_tests(tests, make_draft, free_draft);
+}
