@@ -1,0 +1,24 @@
+
+# Manuals, schema and completions. Their generated parts come from the program's own tables.
+dist_man_MANS += doc/baton.1 doc/baton-config.5
+dist_doc_DATA = doc/baton-1.schema.json
+bashcompletiondir = $(bashcompdir)
+bashcompletion_DATA = doc/completions/baton
+zshcompletiondir = $(datadir)/zsh/site-functions
+dist_zshcompletion_DATA = doc/completions/_baton
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+dist_fishcompletion_DATA = doc/completions/baton.fish
+EXTRA_DIST += doc/update.py doc/completions/baton.bash
+CLEANFILES += doc/completions/baton
+
+# bash finds a completion by the command's name.
+doc/completions/baton: doc/completions/baton.bash
+	$(AM_V_GEN)$(MKDIR_P) doc/completions && cp $(srcdir)/doc/completions/baton.bash $@
+
+check_PROGRAMS += doc/tables
+doc_tables_SOURCES = doc/tables.c
+doc_tables_LDADD = $(CLI_LIBS)
+
+.PHONY: update-doc
+update-doc: doc/tables
+	python3 $(srcdir)/doc/update.py doc/tables

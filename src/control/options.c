@@ -41,7 +41,7 @@ const struct option_def options_source[] = {
 const struct option_def options_recipe[] = {
 	{ .name = "hashtext",
 		.type = OPTION_TEXT,
-		.help = "The text that hashtext() turned into the key." },
+		.help = "The text that hashtext turned into the key." },
 	{ .name = "crc32", .type = OPTION_TEXT, .help = "The text whose CRC-32 is the key." },
 	{ .name = "md5",
 		.type = OPTION_TEXT,

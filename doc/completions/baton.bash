@@ -1,0 +1,91 @@
+# bash completion for baton; made by doc/update.py
+
+_baton_ask() {
+	# What the sources say now; silent, and at most a second. The config that is being asked for counts.
+	local config=() i
+	for ((i = 1; i < COMP_CWORD - 1; i++)); do
+		case ${COMP_WORDS[i]} in
+		-c | --config) config=(--config "${COMP_WORDS[i + 1]}") ;;
+		esac
+	done
+	"${COMP_WORDS[0]}" "${config[@]}" __complete "$1" 2>/dev/null
+}
+
+_baton() {
+	local cur prev words cword command="" i
+	if declare -F _init_completion >/dev/null; then
+		# Ids hold colons: they are no separators here.
+		_init_completion -n := || return
+	else
+		cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+		words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
+	fi
+	COMPREPLY=()
+	for ((i = 1; i < cword; i++)); do
+		case ${words[i]} in
+		-c | --config | -s | --source | --timeout | --state | --ignore | --color | --theme) ((i++)) ;;
+		-*) ;;
+		*)
+			command=${words[i]}
+			break
+			;;
+		esac
+	done
+	case $prev in
+	-c | --config)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	-s | --source)
+		mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask sources)" -- "$cur")
+		return
+		;;
+	--timeout)
+		:
+		return
+		;;
+	--state)
+		mapfile -t COMPREPLY < <(compgen -W 'DUPLICATE STALE ORPHAN STUCK EXPIRING CONTENDED HELD SUSPENDED FREE UNKNOWN' -- "$cur")
+		return
+		;;
+	--ignore)
+		mapfile -t COMPREPLY < <(compgen -W 'dup-holder dup-identity token-regress two-primaries flapping same-holder-new-session stale-holder no-lease prepared-holder idle-holder working-holder pooled-holder lock-cycle no-successor possible-overlap key-collision on-standby unsupported-server lock-table hidden read-only-cluster endpoints-disagree ttl-extended mass-expiry clock-skew all-stale unfenced-harmful overkill no-mechanism history-gap' -- "$cur")
+		return
+		;;
+	--color)
+		mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur")
+		return
+		;;
+	--theme)
+		:
+		return
+		;;
+	esac
+	if [[ $cur == -* ]]; then
+		local options='--config --source --timeout --json --state --ignore --no-memory --color --ascii --theme --print --force --help --version -c -s -h -V'
+		case $command in
+		console) options='--config -c --source -s --timeout --no-memory --color --ascii --theme --help -h --version -V' ;;
+		list) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --help -h --version -V' ;;
+		show) options='--config -c --source -s --timeout --json --no-memory --color --ascii --help -h --version -V' ;;
+		watch) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --help -h --version -V' ;;
+		check) options='--config -c --source -s --timeout --json --ignore --no-memory --color --ascii --help -h --version -V' ;;
+		doctor) options='--config -c --source -s --timeout --json --no-memory --color --ascii --help -h --version -V' ;;
+		init) options='--config -c --color --ascii --print --force --help -h --version -V' ;;
+		help) options='--config -c --color --ascii --help -h --version -V' ;;
+		version) options='--config -c --json --color --ascii --help -h --version -V' ;;
+		esac
+		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+		return
+	fi
+	local IFS=$'\n'
+	case $command in
+	"") mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
+	show) mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask ids)" -- "$cur") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
+	esac
+	if declare -F __ltrim_colon_completions >/dev/null; then
+		__ltrim_colon_completions "$cur"
+	fi
+}
+
+complete -F _baton baton

@@ -1,0 +1,33 @@
+# fish completion for baton; made by doc/update.py
+
+complete -c baton -f
+set -l commands console list show watch check doctor init help version
+set -l none "not __fish_seen_subcommand_from $commands"
+
+complete -c baton -n "$none" -a console -d 'Open the console'
+complete -c baton -n "$none" -a list -d 'Print one picture of all singletons'
+complete -c baton -n "$none" -a show -d 'Print everything known about one singleton'
+complete -c baton -n "$none" -a watch -d 'Print a line for each change'
+complete -c baton -n "$none" -a check -d 'For monitoring'
+complete -c baton -n "$none" -a doctor -d 'Examine each source'
+complete -c baton -n "$none" -a init -d 'Write a commented config'
+complete -c baton -n "$none" -a help -d 'Explain the program'
+complete -c baton -n "$none" -a version -d 'Print the version'
+
+complete -c baton -s c -l config -r -F -d 'Read this config instead of BATON_CONFIG or the default one'
+complete -c baton -n "$none; or __fish_seen_subcommand_from console list show watch check doctor" -s s -l source -x -a '(baton __complete sources 2>/dev/null)' -d 'Look at this source only'
+complete -c baton -n "$none; or __fish_seen_subcommand_from console list show watch check doctor" -l timeout -x -d 'The deadline for each source'
+complete -c baton -n "$none; or __fish_seen_subcommand_from list show watch check doctor version" -l json -d 'Write JSON'
+complete -c baton -n "$none; or __fish_seen_subcommand_from list watch" -l state -x -a 'DUPLICATE STALE ORPHAN STUCK EXPIRING CONTENDED HELD SUSPENDED FREE UNKNOWN' -d 'Only singletons in this state'
+complete -c baton -n "$none; or __fish_seen_subcommand_from check" -l ignore -x -a 'dup-holder dup-identity token-regress two-primaries flapping same-holder-new-session stale-holder no-lease prepared-holder idle-holder working-holder pooled-holder lock-cycle no-successor possible-overlap key-collision on-standby unsupported-server lock-table hidden read-only-cluster endpoints-disagree ttl-extended mass-expiry clock-skew all-stale unfenced-harmful overkill no-mechanism history-gap' -d 'Pass over findings of this code'
+complete -c baton -n "$none; or __fish_seen_subcommand_from console list show watch check doctor" -l no-memory -d 'Neither read nor write what was observed before'
+complete -c baton -l color -x -a 'auto always never' -d 'Colour the text'
+complete -c baton -l ascii -d 'Draw with ASCII only'
+complete -c baton -n "$none; or __fish_seen_subcommand_from console" -l theme -x -d 'The console\'s theme'
+complete -c baton -n "$none; or __fish_seen_subcommand_from init" -l print -d 'Print the config instead of writing the file'
+complete -c baton -n "$none; or __fish_seen_subcommand_from init" -l force -d 'Replace the file that is there'
+complete -c baton -s h -l help -d 'Explain the command'
+complete -c baton -s V -l version -d 'Print the version'
+
+complete -c baton -n '__fish_seen_subcommand_from show' -a '(baton __complete ids 2>/dev/null)'
+complete -c baton -n '__fish_seen_subcommand_from help' -a 'console list show watch check doctor init help version'

@@ -1,0 +1,424 @@
+#!/usr/bin/env python3
+"""
+Writes what the program's tables say into the manuals, the JSON Schema and the completions, between their marks:
+`make update-doc`. With --check nothing is written, and a difference is a failure (the tests run it so).
+
+usage: update.py [--check] TABLES      TABLES is the program that `make doc/tables` builds
+"""
+
+import difflib
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def roff(text):
+    """A text as mdoc: no escape, no control line, minuses that stay minuses."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return re.sub(r"(?m)^([.'])", r"\\&\1", text)
+
+
+def sentences(text):
+    """Each sentence on a line of its own, as mdoc asks."""
+    lines = re.sub(r"([.!?]) +(?=[A-Z0-9/'])", r"\1\n", text).split("\n")
+    return roff("\n".join(textwrap.fill(line, 72, break_long_words=False, break_on_hyphens=False) for line in lines))
+
+
+def man_commands(tables):
+    out = []
+    for command in tables["commands"]:
+        head = f".It Cm {command['name']}"
+        for word in (command["args"] or "").split():
+            bare = word.strip("[]")
+            head += f" Op Ar {bare}" if word.startswith("[") else f" Ar {bare}"
+        out += [head, sentences(command["summary"])]
+        if command["help"]:
+            out.append(sentences(command["help"]))
+        special = [o for o in command["options"] if o not in ("config", "color", "ascii", "help", "version")]
+        if special:
+            out.append("Options:")
+            for i, name in enumerate(special):
+                out.append(f".Fl \\-{roff(name)}" + (" ." if i + 1 == len(special) else " ,"))
+    return out
+
+
+def man_options(tables):
+    out = []
+    for option in tables["options"]:
+        head = ".It"
+        if option["letter"]:
+            head += f" Fl {option['letter']} ,"
+        head += f" Fl \\-{roff(option['name'])}"
+        if option["value"]:
+            head += f" Ar {option['value']}"
+        out += [head, sentences(option["help"])]
+    return out
+
+
+def man_states(tables):
+    return [line for s in tables["states"] for line in (f".It {s['letter']} {s['word']}", sentences(s["help"] + "."))]
+
+
+def man_findings(tables):
+    return [line for f in tables["findings"]
+            for line in (f".It {roff(f['word'])} Pq {f['severity']}", sentences(f["help"] + "."))]
+
+
+def man_keys(options):
+    out = []
+    for option in options:
+        help_ = option["help"].rstrip(".") + "."
+        out += [f".It Ic {roff(option['name'])}", sentences(help_[0].upper() + help_[1:])]
+        about = option["type"]
+        if option["words"]:
+            about = "one of " + ", ".join(option["words"].split("|"))
+        about = about[0].upper() + about[1:]
+        if option["default"]:
+            about += f", by default {option['default']}"
+        if option["required"]:
+            about += ", required"
+        out.append(sentences(about + "."))
+        if option.get("fields") and not option["name"] in ("sources", "roles", "names", "thresholds"):
+            out.append(".Bl -tag -width Ds -compact")
+            out += man_keys(option["fields"])
+            out.append(".El")
+    return out
+
+
+def man_kinds(tables):
+    out = []
+    for kind in tables["kinds"]:
+        out += [f".Ss Keys of {kind['kind']} sources", sentences(kind["summary"].rstrip(".") + "."),
+                f"The interval is by default {kind['interval_ms'] // 1000} s." if kind["interval_ms"] % 1000 == 0 else
+                f"The interval is by default {kind['interval_ms']} ms.",
+                ".Bl -tag -width Ds"]
+        out += man_keys(kind["options"])
+        out.append(".El")
+    return out
+
+
+GENERATED = {
+    "baton.1": {"commands": man_commands, "options": man_options, "states": man_states, "findings": man_findings},
+    "baton-config.5": {
+        "top": lambda t: man_keys(t["top"]),
+        "source": lambda t: man_keys(t["source"]),
+        "kinds": man_kinds,
+        "name": lambda t: man_keys(t["name"]),
+        "role": lambda t: man_keys(t["role"]),
+        "threshold": lambda t: man_keys(t["threshold"]),
+    },
+}
+
+
+def manual(text, parts, tables):
+    for name, make in parts.items():
+        lines = "\n".join(make(tables))
+        text, n = re.subn(rf'(\.\\" begin {name}\n).*?(\.\\" end {name}\n)',
+                          lambda m: m.group(1) + lines + "\n" + m.group(2), text, flags=re.S)
+        assert n == 1, f"{n} marks for {name}"
+    return text
+
+
+DETAIL_TYPES = {
+    "int": {"type": ["integer", "null"]},
+    "big": {"$ref": "#/$defs/big_or_null"},
+    "hex": {"anyOf": [{"$ref": "#/$defs/hex"}, {"type": "null"}]},
+    "time": {"$ref": "#/$defs/time_or_null"},
+    "ms": {"type": ["integer", "null"]},
+    "text": {"type": ["string", "null"]},
+    "bool": {"type": ["boolean", "null"]},
+}
+ALWAYS_LISTS = ("blocked_by", "other_keys", "alarm")
+
+
+def detail_schema(detail):
+    one = DETAIL_TYPES[detail["type"]]
+    many = {"type": "array", "items": one}
+    schema = {"description": detail["help"]}
+    if detail["word"] in ALWAYS_LISTS:
+        return {**schema, **many}
+    return {**schema, "anyOf": [one, many]}
+
+
+def schema(text, tables):
+    data = json.loads(text)
+    defs = data["$defs"]
+    defs["state"]["enum"] = [s["word"] for s in tables["states"]]
+    defs["mechanism"]["enum"] = [m["word"] for m in tables["mechanisms"]]
+    defs["finding_code"]["enum"] = [f["word"] for f in tables["findings"]]
+    defs["detail"]["properties"] = {d["word"]: detail_schema(d) for d in tables["details"]}
+    return json.dumps(data, indent=1) + "\n"
+
+
+def choices(option, tables):
+    """The fixed words that an option takes, or None."""
+    if option["choices"]:
+        return option["choices"].split("|")
+    return {"state": [s["word"] for s in tables["states"]],
+            "finding": [f["word"] for f in tables["findings"]]}.get(option["completes"])
+
+
+def shell_quote(text):
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+BASH = """# bash completion for baton; made by doc/update.py
+
+_baton_ask() {
+	# What the sources say now; silent, and at most a second. The config that is being asked for counts.
+	local config=() i
+	for ((i = 1; i < COMP_CWORD - 1; i++)); do
+		case ${COMP_WORDS[i]} in
+		-c | --config) config=(--config "${COMP_WORDS[i + 1]}") ;;
+		esac
+	done
+	"${COMP_WORDS[0]}" "${config[@]}" __complete "$1" 2>/dev/null
+}
+
+_baton() {
+	local cur prev words cword command="" i
+	if declare -F _init_completion >/dev/null; then
+		# Ids hold colons: they are no separators here.
+		_init_completion -n := || return
+	else
+		cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+		words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
+	fi
+	COMPREPLY=()
+	for ((i = 1; i < cword; i++)); do
+		case ${words[i]} in
+		@VALUED@) ((i++)) ;;
+		-*) ;;
+		*)
+			command=${words[i]}
+			break
+			;;
+		esac
+	done
+	case $prev in
+@PREV@
+	esac
+	if [[ $cur == -* ]]; then
+		local options=@ALL_OPTIONS@
+		case $command in
+@COMMAND_OPTIONS@
+		esac
+		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+		return
+	fi
+	local IFS=$'\\n'
+	case $command in
+	"") mapfile -t COMPREPLY < <(compgen -W @COMMANDS@ -- "$cur") ;;
+@COMMAND_ARGS@
+	esac
+	if declare -F __ltrim_colon_completions >/dev/null; then
+		__ltrim_colon_completions "$cur"
+	fi
+}
+
+complete -F _baton baton
+"""
+
+
+def bash_words(words):
+    return "$'" + "\\n".join(words) + "'"
+
+
+def option_words(tables, command):
+    by_name = {o["name"]: o for o in tables["options"]}
+    words = []
+    for name in command["options"]:
+        words.append("--" + name)
+        if by_name[name]["letter"]:
+            words.append("-" + by_name[name]["letter"])
+    return words
+
+
+def bash(tables):
+    valued = [o for o in tables["options"] if o["value"]]
+
+    def names(o):
+        return " | ".join(([f"-{o['letter']}"] if o["letter"] else []) + [f"--{o['name']}"])
+
+    prev = []
+    for o in valued:
+        words = choices(o, tables)
+        if words:
+            do = f"mapfile -t COMPREPLY < <(compgen -W '{' '.join(words)}' -- \"$cur\")"
+        elif o["completes"] == "file":
+            do = "mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")"
+        elif o["completes"] == "source":
+            do = "mapfile -t COMPREPLY < <(compgen -W \"$(_baton_ask sources)\" -- \"$cur\")"
+        else:
+            do = ":"
+        prev.append(f"\t{names(o)})\n\t\t{do}\n\t\treturn\n\t\t;;")
+    commands = [c["name"] for c in tables["commands"]]
+    args = []
+    for c in tables["commands"]:
+        if c["completes"] == "id":
+            args.append(f"\t{c['name']}) mapfile -t COMPREPLY < <(compgen -W \"$(_baton_ask ids)\" -- \"$cur\") ;;")
+        elif c["completes"] == "command":
+            args.append(f"\t{c['name']}) mapfile -t COMPREPLY < <(compgen -W {bash_words(commands)} -- \"$cur\") ;;")
+    everything = ["--" + o["name"] for o in tables["options"]] + ["-" + o["letter"] for o in tables["options"] if o["letter"]]
+    return (BASH.replace("@VALUED@", " | ".join(names(o) for o in valued))
+            .replace("@PREV@", "\n".join(prev))
+            .replace("@ALL_OPTIONS@", shell_quote(" ".join(everything)))
+            .replace("@COMMAND_OPTIONS@", "\n".join(
+                f"\t\t{c['name']}) options={shell_quote(' '.join(option_words(tables, c)))} ;;" for c in tables["commands"]))
+            .replace("@COMMANDS@", bash_words(commands))
+            .replace("@COMMAND_ARGS@", "\n".join(args)))
+
+
+ZSH = """#compdef baton
+# zsh completion for baton; made by doc/update.py
+
+_baton_ask() {
+	local -a words_found config
+	[[ -n ${opt_args[--config]} ]] && config=(--config ${(Q)opt_args[--config]})
+	words_found=(${(f)"$(_call_program words ${words[1]} ${(q)config} __complete $1 2>/dev/null)"})
+	compadd -a words_found
+}
+
+_baton_ids() { _baton_ask ids }
+_baton_sources() { _baton_ask sources }
+
+_baton_commands() {
+	local -a commands
+	commands=(
+@COMMANDS@
+	)
+	_describe -t commands command commands
+}
+
+_baton() {
+	local curcontext=$curcontext state line
+	typeset -A opt_args
+	_arguments -C \\
+@OPTIONS@
+		'1: :_baton_commands' \\
+		'*:: :->rest'
+	[[ $state == rest ]] || return
+	case ${line[1]} in
+@ARGS@
+	esac
+}
+
+_baton "$@"
+"""
+
+
+def zsh(tables):
+    def text(help_):
+        return re.split(r"(?<=[.:,;])\s", help_)[0].rstrip(".,:;").replace("[", "(").replace("]", ")").replace(":", "\\:").replace("'", "'\\''")
+
+    options = []
+    for o in tables["options"]:
+        many = "*" if o["name"] in ("source", "state", "ignore") else ""
+        words = choices(o, tables)
+        if words:
+            action = f":{o['value']}:({' '.join(words)})"
+        elif o["completes"] == "file":
+            action = f":{o['value']}:_files"
+        elif o["completes"] == "source":
+            action = f":{o['value']}:_baton_sources"
+        elif o["value"]:
+            action = f":{o['value']}: "
+        else:
+            action = ""
+        for name in ([f"-{o['letter']}"] if o["letter"] else []) + [f"--{o['name']}"]:
+            options.append(f"\t\t'{many}{name}[{text(o['help'])}]{action}' \\")
+    args = []
+    for c in tables["commands"]:
+        if c["completes"] == "id":
+            args.append(f"\t{c['name']}) _baton_ids ;;")
+        elif c["completes"] == "command":
+            args.append(f"\t{c['name']}) _baton_commands ;;")
+    return (ZSH.replace("@COMMANDS@", "\n".join(f"\t\t'{c['name']}:{text(c['summary'])}'" for c in tables["commands"]))
+            .replace("@OPTIONS@", "\n".join(options)).replace("@ARGS@", "\n".join(args)))
+
+
+def fish(tables):
+    def text(help_):
+        return shell_quote(re.split(r"(?<=[.:,;])\s", help_)[0].rstrip(".,:;")).replace("'\\''", "\\'")
+
+    commands = [c["name"] for c in tables["commands"]]
+    out = ["# fish completion for baton; made by doc/update.py", "", "complete -c baton -f",
+           f"set -l commands {' '.join(commands)}",
+           "set -l none \"not __fish_seen_subcommand_from $commands\"", ""]
+    for c in tables["commands"]:
+        out.append(f"complete -c baton -n \"$none\" -a {c['name']} -d {text(c['summary'])}")
+    out.append("")
+    for o in tables["options"]:
+        users = [c["name"] for c in tables["commands"] if o["name"] in c["options"]]
+        line = "complete -c baton"
+        if len(users) < len(commands):
+            # Options may stand before the command as well.
+            line += f" -n \"$none; or __fish_seen_subcommand_from {' '.join(users)}\""
+        if o["letter"]:
+            line += f" -s {o['letter']}"
+        line += f" -l {o['name']}"
+        words = choices(o, tables)
+        if words:
+            line += f" -x -a '{' '.join(words)}'"
+        elif o["completes"] == "file":
+            line += " -r -F"
+        elif o["completes"] == "source":
+            line += " -x -a '(baton __complete sources 2>/dev/null)'"
+        elif o["value"]:
+            line += " -x"
+        out.append(line + f" -d {text(o['help'])}")
+    out.append("")
+    for c in tables["commands"]:
+        if c["completes"] == "id":
+            out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '(baton __complete ids 2>/dev/null)'")
+        elif c["completes"] == "command":
+            out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '{' '.join(commands)}'")
+    return "\n".join(out) + "\n"
+
+
+def read(name):
+    try:
+        with open(os.path.join(HERE, name), encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        return ""
+
+
+def made(tables):
+    for name, parts in GENERATED.items():
+        yield name, manual(read(name), parts, tables)
+    yield "baton-1.schema.json", schema(read("baton-1.schema.json"), tables)
+    yield "completions/baton.bash", bash(tables)
+    yield "completions/_baton", zsh(tables)
+    yield "completions/baton.fish", fish(tables)
+
+
+def main(args):
+    check = "--check" in args
+    args = [a for a in args if a != "--check"]
+    if len(args) != 1:
+        sys.exit(__doc__)
+    tables = json.loads(subprocess.run([os.path.abspath(args[0])], stdout=subprocess.PIPE, check=True).stdout)
+    faults = 0
+    for name, text in made(tables):
+        if text == read(name):
+            continue
+        if check:
+            faults += 1
+            sys.stdout.writelines(difflib.unified_diff(read(name).splitlines(True), text.splitlines(True),
+                                                       f"doc/{name}", "as the tables say", n=1))
+        else:
+            with open(os.path.join(HERE, name), "w", encoding="utf-8") as file:
+                file.write(text)
+            print(f"wrote doc/{name}")
+    if faults:
+        sys.exit("the tables say otherwise: run `make update-doc` and commit what it changes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
