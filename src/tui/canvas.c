@@ -311,10 +311,14 @@ void canvas_fit(struct canvas *c, struct area a, int y, int x, int w, enum style
 		return;
 	}
 	head = fit == FIT_MIDDLE ? (w - 1) / 2 : 0;
-	tail = text_tail(c, s, w - 1 - head);
-	put_until(c, a, y, x, x + head, style, s);
-	canvas_glyph(c, a, y, x + head, style, GLYPH_ELLIPSIS);
-	put_until(c, a, y, x + w - canvas_width(c, tail), x + w, style, tail);
+	head = put_until(c, a, y, x, x + head, style, s);
+	tail = text_tail(c, s, x + w - 1 - head);
+	/* The tail stands at the right, or follows the head: never with a gap where something was
+	 * cut. */
+	if (fit == FIT_RIGHT)
+		head = x + w - 1 - canvas_width(c, tail);
+	canvas_glyph(c, a, y, head, style, GLYPH_ELLIPSIS);
+	put_until(c, a, y, head + 1, x + w, style, tail);
 }
 
 void canvas_glyph(struct canvas *c, struct area a, int y, int x, enum style style, enum glyph glyph)

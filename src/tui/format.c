@@ -66,7 +66,7 @@ void format_clock(char *buf, const struct model *m, int64_t at_us)
 	}
 	if (tm.tm_year == today.tm_year && tm.tm_yday == today.tm_yday)
 		snprintf(buf, CLOCK_TEXT_MAX, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
-	else if (tm.tm_year == today.tm_year)
+	else if (m->now_us - at_us < INT64_C(300) * 86400 * 1000000)
 		snprintf(buf, CLOCK_TEXT_MAX, "%s %02d", months[tm.tm_mon % 12], tm.tm_mday);
 	else
 		snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d", tm.tm_year + 1900, tm.tm_mon + 1);

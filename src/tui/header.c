@@ -47,7 +47,7 @@ static int draw_env(const struct model *m, struct canvas *c, int x)
 		return x;
 	format_env(env, snap->environment);
 	x += canvas_putf(c, a, 0, x, style_of_env(snap->environment), " %s ", env);
-	if (other_envs(m->board, snap))
+	if (c->w >= 70 && other_envs(m->board, snap))
 		x += canvas_put(c, a, 0, x, STYLE_DIM, "+others");
 	return x + 2;
 }

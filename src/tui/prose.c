@@ -22,9 +22,10 @@ void prose_release(struct prose *p)
 {
 	size_t i;
 
-	for (i = 0; i < p->n; i++)
+	for (i = 0; i < p->n; i++) {
 		free(p->at[i].text);
-	free(p->at[i].tail);
+		free(p->at[i].tail);
+	}
 	free(p->at);
 	prose_init(p);
 }

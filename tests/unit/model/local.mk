@@ -25,3 +25,11 @@ tests_bin_test_model_role_LDADD = $(MODEL_TEST_LIBS)
 unit_tests += tests/bin/test-model-judge
 tests_bin_test_model_judge_SOURCES = tests/unit/model/test-judge.c tests/unit/model/facts.h tests/unit/unit.h
 tests_bin_test_model_judge_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-filter
+tests_bin_test_model_filter_SOURCES = tests/unit/model/test-filter.c tests/unit/unit.h
+tests_bin_test_model_filter_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-listing
+tests_bin_test_model_listing_SOURCES = tests/unit/model/test-listing.c tests/unit/unit.h
+tests_bin_test_model_listing_LDADD = $(MODEL_TEST_LIBS)

@@ -1,4 +1,37 @@
+# The views and their parts need no fleet: they link the model and the screen's archive only.
+STAGE_LIBS = src/libtui.a $(MODEL_LIBS) $(NCURSESW_LIBS)
+VIEW_TEST_LIBS = $(STAGE_LIBS) $(CMOCKA_LIBS)
+EXTRA_DIST += tests/golden/screens doc/keys.inc
+
 # The console over a fleet that is made up: for the tests of the terminal and the benchmark.
 check_PROGRAMS += tests/bin/stage
 tests_bin_stage_SOURCES = tests/tty/stage.c tests/golden/boards.c tests/golden/boards.h
-tests_bin_stage_LDADD = src/libtui.a $(MODEL_LIBS) $(NCURSESW_LIBS)
+tests_bin_stage_LDADD = $(STAGE_LIBS)
+
+unit_tests += tests/bin/test-tui-canvas
+tests_bin_test_tui_canvas_SOURCES = tests/unit/tui/test-canvas.c tests/unit/unit.h
+tests_bin_test_tui_canvas_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/bin/test-tui-input
+tests_bin_test_tui_input_SOURCES = tests/unit/tui/test-input.c tests/unit/unit.h
+tests_bin_test_tui_input_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/bin/test-tui-theme
+tests_bin_test_tui_theme_SOURCES = tests/unit/tui/test-theme.c tests/unit/unit.h
+tests_bin_test_tui_theme_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_THEMES=\"$(abs_top_srcdir)/themes\"
+tests_bin_test_tui_theme_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/bin/test-tui-keymap
+tests_bin_test_tui_keymap_SOURCES = tests/unit/tui/test-keymap.c tests/unit/unit.h
+tests_bin_test_tui_keymap_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_KEYS=\"$(abs_top_srcdir)/doc/keys.inc\"
+tests_bin_test_tui_keymap_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/bin/test-tui-golden
+tests_bin_test_tui_golden_SOURCES = tests/golden/test-golden.c tests/golden/boards.c tests/golden/boards.h tests/unit/unit.h
+tests_bin_test_tui_golden_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_SCREENS=\"$(abs_top_srcdir)/tests/golden/screens\"
+tests_bin_test_tui_golden_LDADD = $(VIEW_TEST_LIBS)
+
+# Writes the golden screens and the manual's list of keys anew; read the difference before you commit it.
+update-golden: tests/bin/test-tui-golden tests/bin/test-tui-keymap
+	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-golden
+	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-keymap

@@ -1,0 +1,315 @@
+/*
+ * Golden screens: boards made by hand, drawn by the real views into a canvas of a size, and
+ * compared with files. A difference is shown as the two screens; `make update-golden` writes the
+ * files anew, and the difference is then read in git diff.
+ */
+#include "config.h"
+
+#include "../unit/unit.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "boards.h"
+#include "model/filter.h"
+#include "tui/header.h"
+#include "tui/help.h"
+#include "tui/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct golden {
+	const char *name;  /* of the file */
+	const char *board; /* boards.h */
+	const char *view;
+	const char *id; /* what "one" shows */
+	int w, h;
+	bool ascii;
+	const char *filter;
+	const char *sort;
+	enum action actions[8];
+	bool styles; /* the styles too */
+};
+
+static const struct golden goldens[] = {
+	{ .name = "board-80x24",
+		.board = "mixed",
+		.view = "board",
+		.w = 80,
+		.h = 24,
+		.styles = true },
+	{ .name = "board-80x24-stuck",
+		.board = "mixed",
+		.view = "board",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_DOWN, ACTION_DOWN, ACTION_MARK, ACTION_UP } },
+	{ .name = "board-80x24-scrolled",
+		.board = "mixed",
+		.view = "board",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_RIGHT, ACTION_RIGHT, ACTION_RIGHT, ACTION_BOTTOM } },
+	{ .name = "board-80x24-ascii",
+		.board = "mixed",
+		.view = "board",
+		.w = 80,
+		.h = 24,
+		.ascii = true },
+	{ .name = "board-80x24-role",
+		.board = "mixed",
+		.view = "board",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_DOWN, ACTION_DOWN, ACTION_DOWN } },
+	{ .name = "board-80x24-filter",
+		.board = "mixed",
+		.view = "board",
+		.w = 80,
+		.h = 24,
+		.filter = "state:held ctl",
+		.sort = "token" },
+	{ .name = "board-80x24-no-match",
+		.board = "mixed",
+		.view = "board",
+		.w = 80,
+		.h = 24,
+		.filter = "nothing" },
+	{ .name = "board-120x36", .board = "mixed", .view = "board", .w = 120, .h = 36 },
+	{ .name = "board-200x50",
+		.board = "mixed",
+		.view = "board",
+		.w = 200,
+		.h = 50,
+		.actions = { ACTION_DOWN } },
+	{ .name = "board-250x60",
+		.board = "mixed",
+		.view = "board",
+		.w = 250,
+		.h = 60,
+		.actions = { ACTION_BOTTOM } },
+	{ .name = "board-40x8", .board = "mixed", .view = "board", .w = 40, .h = 8 },
+	{ .name = "calm-80x24", .board = "calm", .view = "board", .w = 80, .h = 24 },
+	{ .name = "empty-80x24", .board = "empty", .view = "board", .w = 80, .h = 24 },
+	{ .name = "connecting-80x24", .board = "connecting", .view = "board", .w = 80, .h = 24 },
+	{ .name = "failing-80x24", .board = "failing", .view = "board", .w = 80, .h = 24 },
+	{ .name = "none-80x24", .board = "none", .view = "board", .w = 80, .h = 24 },
+	{ .name = "one-80x24",
+		.board = "mixed",
+		.view = "one",
+		.id = "orders/app:-42",
+		.w = 80,
+		.h = 24 },
+	{ .name = "one-120x50-stale",
+		.board = "mixed",
+		.view = "one",
+		.id = "ctl/elections/billing",
+		.w = 120,
+		.h = 50 },
+	{ .name = "one-80x24-role",
+		.board = "mixed",
+		.view = "one",
+		.id = "role/close-books",
+		.w = 80,
+		.h = 24 },
+	{ .name = "one-80x24-unknown",
+		.board = "mixed",
+		.view = "one",
+		.id = "west/elections/router",
+		.w = 80,
+		.h = 24 },
+	{ .name = "one-80x24-gone",
+		.board = "mixed",
+		.view = "one",
+		.id = "ctl/elections/none",
+		.w = 80,
+		.h = 24 },
+	{ .name = "events-80x24", .board = "mixed", .view = "events", .w = 80, .h = 24 },
+	{ .name = "events-120x36-empty", .board = "calm", .view = "events", .w = 120, .h = 36 },
+	{ .name = "sources-80x24",
+		.board = "mixed",
+		.view = "sources",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_DOWN, ACTION_DOWN } },
+	{ .name = "sources-160x40-ascii",
+		.board = "mixed",
+		.view = "sources",
+		.w = 160,
+		.h = 40,
+		.ascii = true },
+};
+
+static void act(const struct view_ops *ops, void *state, const struct model *m, struct listing *l,
+	const struct golden *g)
+{
+	struct view_reply reply = { 0 };
+	size_t i;
+
+	str_init(&reply.text, 4096);
+	for (i = 0; i < 8 && g->actions[i] != ACTION_NONE; i++) {
+		assert_true(ops->act(state, m, g->actions[i], &reply));
+		if (ops->cursor && ops->cursor(state, m))
+			listing_follow(l, ops->cursor(state, m));
+	}
+	str_release(&reply.text);
+}
+
+static void draw(const struct golden *g, struct canvas *c)
+{
+	const struct view_ops *ops = view_at((size_t)view_find(g->view))->ops;
+	struct board *board = boards_make(g->board, BOARDS_NOW_MS, BOARDS_NOW_US);
+	struct listing *l = listing_new();
+	struct journal journal;
+	void *state = ops->open();
+	struct model m = { .board = board,
+		.listing = l,
+		.journal = &journal,
+		.id = g->id,
+		.now_ms = BOARDS_NOW_MS,
+		.now_us = BOARDS_NOW_US };
+
+	if (strcmp(g->board, "none") == 0)
+		m.looked_for = "Looked for PGHOST and ETCDCTL_ENDPOINTS in the environment: "
+			       "neither is set.";
+	journal_init(&journal, 100);
+	if (strcmp(g->board, "mixed") == 0)
+		boards_events(&journal, BOARDS_NOW_US);
+	if (g->sort)
+		listing_sort(l, (enum sort)sort_from_word(g->sort), false);
+	if (g->filter)
+		assert_int_equal(listing_filter(l, g->filter, NULL), 0);
+	listing_update(l, board, BOARDS_NOW_MS, BOARDS_NOW_US);
+	while (listing_work(l, BOARDS_NOW_MS, BOARDS_NOW_US, 100))
+		;
+	if (g->id)
+		listing_track(l, g->id);
+	canvas_init(c, g->h, g->w, g->ascii);
+	/* Once drawn, the view knows its page. */
+	ops->sync(state, &m);
+	ops->draw(state, &m, c,
+		area_sub(canvas_all(c), HEADER_LINES, 0, c->h - HEADER_LINES - 1, c->w));
+	act(ops, state, &m, l, g);
+	ops->sync(state, &m);
+	canvas_clear(c);
+	header_draw(&m, g->id ? g->id : ops->title, c);
+	ops->draw(state, &m, c,
+		area_sub(canvas_all(c), HEADER_LINES, 0, c->h - HEADER_LINES - 1, c->w));
+	ops->close(state);
+	listing_free(l);
+	journal_release(&journal);
+	board_unref(board);
+}
+
+static void compare(const char *name, const struct str *made)
+{
+	struct str path, there;
+
+	str_init(&path, 4096);
+	str_init(&there, 1024 * 1024);
+	str_addf(&path, "%s/%s.txt", TEST_SCREENS, name);
+	if (getenv("BATON_UPDATE_GOLDEN"))
+		assert_int_equal(fs_write_atomic(path.s, made->s, made->len, NULL), 0);
+	if (fs_read(path.s, &there, NULL) < 0)
+		fail_msg("%s is missing: make update-golden", path.s);
+	if (strcmp(there.s, made->s) != 0)
+		fail_msg("%s differs; it was\n%s\nand is now\n%s", name, there.s, made->s);
+	str_release(&path);
+	str_release(&there);
+}
+
+static void screens(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(goldens) / sizeof(goldens[0]); i++) {
+		struct canvas c;
+		struct str made;
+		size_t k;
+
+		draw(&goldens[i], &c);
+		str_init(&made, 1024 * 1024);
+		canvas_dump(&c, &made);
+		if (goldens[i].styles)
+			canvas_dump_styles(&c, &made);
+		for (k = 0; goldens[i].ascii && k < made.len; k++)
+			assert_true((unsigned char)made.s[k] < 0x80);
+		compare(goldens[i].name, &made);
+		str_release(&made);
+		canvas_release(&c);
+	}
+}
+
+static void help_screen(void **state)
+{
+	static const char *const searches[] = { "", "sort", "zzz" };
+	struct canvas c;
+	struct str made;
+	size_t i;
+
+	(void)state;
+	str_init(&made, 1024 * 1024);
+	for (i = 0; i < 3; i++) {
+		canvas_init(&c, i ? 24 : 140, 80, false);
+		help_draw(&c, canvas_all(&c), searches[i], 0);
+		canvas_dump(&c, &made);
+		canvas_release(&c);
+	}
+	compare("help-80", &made);
+	str_release(&made);
+}
+
+/* Every view at every size: nothing may crash, and every id that has room is on the screen whole.
+ */
+static void every_size(void **state)
+{
+	static const char *const views[] = { "board", "one", "events", "sources" };
+	size_t v;
+	int w, h;
+
+	(void)state;
+	for (v = 0; v < 4; v++)
+		for (w = 1; w <= 260; w += w < 12 ? 1 : 13)
+			for (h = 1; h <= 60; h += h < 12 ? 1 : 7) {
+				struct golden g = { .board = "mixed",
+					.view = views[v],
+					.w = w,
+					.h = h,
+					.id = v == 1 ? "orders/app:-42" : NULL,
+					.actions = { ACTION_DOWN, ACTION_PAGE_DOWN, ACTION_UP,
+						ACTION_BOTTOM } };
+				struct canvas c;
+
+				draw(&g, &c);
+				canvas_release(&c);
+			}
+}
+
+/* What ages asks to be drawn again when its text changes, and not before. */
+static void ageing_is_announced(void **state)
+{
+	struct golden g = { .board = "calm", .view = "board", .w = 80, .h = 24 };
+	struct canvas c;
+
+	(void)state;
+	draw(&g, &c);
+	/* "1m" changes a minute on; the picture's "<5s" after five seconds. */
+	assert_int_equal(c.next_ms, BOARDS_NOW_MS + 5000);
+	canvas_release(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(screens),
+		cmocka_unit_test(help_screen),
+		cmocka_unit_test(every_size),
+		cmocka_unit_test(ageing_is_announced),
+	};
+
+	text_init_locale();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
