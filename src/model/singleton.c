@@ -22,11 +22,6 @@ void singleton_unref(const struct singleton *s)
 		free(own);
 }
 
-/*
- * etcd tells a TTL in whole seconds, rounded towards zero: a deadline reckoned from it is up to a
- * second early. So 0 s left is no proof of an end, and a third is missed only when that second
- * doesn't make up for it.
- */
 enum lease_phase singleton_lease_phase(const struct singleton *s)
 {
 	int64_t left_ms;
@@ -36,7 +31,7 @@ enum lease_phase singleton_lease_phase(const struct singleton *s)
 		return LEASE_NONE;
 	if (left_ms < 0)
 		return LEASE_PAST;
-	if (s->lease_granted_ms != TIME_UNKNOWN && left_ms + 999 < s->lease_granted_ms / 3)
+	if (s->lease_granted_ms != TIME_UNKNOWN && left_ms < s->lease_granted_ms / 3)
 		return LEASE_LOW;
 	return LEASE_RUNNING;
 }

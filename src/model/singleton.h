@@ -52,7 +52,8 @@ struct singleton {
 	uint32_t n_claims;
 	int64_t token;
 	int64_t lease_granted_ms;  /* the leader's; TIME_UNKNOWN: no lease, or not known */
-	int64_t lease_deadline_ms; /* our monotonic clock at its end, as read; TIME_UNKNOWN */
+	int64_t lease_deadline_ms; /* our monotonic clock at its end, as read: at the latest, where
+				      the system tells whole seconds; TIME_UNKNOWN */
 	int64_t lease_read_ms;     /* our monotonic clock when it was read; TIME_UNKNOWN */
 	uint64_t hash;  /* of all that follows from the source's answer: equal facts, equal hash */
 	const char *id; /* SOURCE/PATH, sanitised */

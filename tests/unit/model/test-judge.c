@@ -260,10 +260,11 @@ static void a_lease_is_judged_by_its_reading(void **state)
 	static const struct {
 		int64_t granted, left;
 		enum state judged;
-	} cases[] = { { 15000, 15000, STATE_HELD }, { 15000, 4001, STATE_HELD },
-		{ 15000, 4000, STATE_EXPIRING }, { 15000, 0, STATE_EXPIRING },
+	} cases[] = { { 15000, 15000, STATE_HELD }, { 15000, 5000, STATE_HELD },
+		{ 15000, 4999, STATE_EXPIRING }, { 15000, 0, STATE_EXPIRING },
 		{ 15000, -1, STATE_STALE }, { 15000, -900000000, STATE_STALE },
-		{ 3000, 1000, STATE_HELD }, { 3000, 0, STATE_EXPIRING }, { 1000, 0, STATE_HELD },
+		{ 3000, 1000, STATE_HELD }, { 3000, 999, STATE_EXPIRING },
+		{ 1000, 333, STATE_HELD }, { 1000, 332, STATE_EXPIRING },
 		{ TIME_UNKNOWN, 1, STATE_HELD }, { TIME_UNKNOWN, -1, STATE_STALE },
 		{ INT64_MAX, 5000, STATE_EXPIRING } };
 	static const int64_t ages[] = { 0, 1000, 60000, 3600000 };
