@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from servers import Etcd, GatewayError, Home, PgBouncer, Postgres, Proxy, SqlError, close_all, wait_until  # noqa: E402
 from servers.process import as_user  # noqa: E402
-from servers.program import baton_path  # noqa: E402
+from servers.program import TOP, baton_path  # noqa: E402
 
 # Short times, so that what takes minutes on a real system is seen at once here.
 CONFIG = """\
@@ -41,7 +41,7 @@ sources:
     prefixes:
       - {{prefix: elections/, mechanism: election}}
       - {{prefix: locks/, mechanism: lock}}
-    keys: [/service/batman/leader]
+    keys: [/service/batman/leader, /service/robin/leader]
   attic:
     kind: etcd
     environment: lab
@@ -89,14 +89,16 @@ class Lab:
 
     def populate(self):
         say("putting contenders on them")
-        for step in (self.idle_holder, self.prepared, self.stranded, self.cycle, self.shared, self.plain, self.role,
-                     self.elections, self.orphan, self.stale, self.patroni, self.far):
+        for step in (self.stale, self.idle_holder, self.prepared, self.stranded, self.cycle, self.shared, self.plain,
+                     self.role, self.elections, self.orphan, self.patroni, self.far):
             step()
+        self.remember()
         self.loop(self.pass_leader_on, 60)
         self.loop(self.new_session, 45)
+        self.loop(self.pooled_traffic, 1)
         self.loop(self.renew_late, 1)
         self.loop(self.busy_lock, 1)
-        self.loop(self.cut_the_far_source, 20)
+        self.loop(self.cut_the_far_source, 1)
 
     # PostgreSQL
 
@@ -132,6 +134,14 @@ class Lab:
         client.run("select pg_advisory_lock(1000)")
         client.close()
         self.session("migrate-web-2").send("select pg_advisory_lock(1000)")
+
+    def pooled_traffic(self):
+        """Other clients use the same server session meanwhile, each under its own name."""
+        for name in ("web-1", "web-2"):
+            client = self.pooler.session("app", app=name)
+            client.run("select count(*) from pg_class")
+            client.close()
+            self.pause(3)
 
     def cycle(self):
         """STUCK: two that wait for each other; the server's own check is put off for a day."""
@@ -187,7 +197,7 @@ class Lab:
 
     def cut_the_far_source(self):
         """UNKNOWN: a source that can't be reached for a while keeps its last picture."""
-        self.pause(60)
+        self.pause(25)
         self.west_road.refuse()
         self.west_road.cut()
         self.pause(20)
@@ -201,8 +211,7 @@ class Lab:
         self.ctl.candidate("elections/scheduler", "node-3", ttl=30)
         self.ctl.lock("locks/reindex", ttl=20).wait_held()
         self.ctl.lock("locks/reindex", ttl=20)
-        past = self.ctl.candidate("elections/mailer", "node-m", ttl=15)
-        past.revoke()  # FREE: nobody holds it now
+        self.past = self.ctl.candidate("elections/mailer", "node-m", ttl=15)
 
     def pass_leader_on(self):
         self.pause(60)
@@ -226,7 +235,7 @@ class Lab:
 
     def stale(self):
         """STALE: its lease ran out, and etcd refuses to revoke it, as it does under a CORRUPT alarm."""
-        self.attic.candidate("elections/attic", "node-z", ttl=2, keep=False)
+        self.lost = self.attic.candidate("elections/attic", "node-z", ttl=1, keep=False)
         self.attic.alarm("CORRUPT")
 
     def patroni(self):
@@ -234,6 +243,12 @@ class Lab:
         lease = self.ctl.grant(30)
         self.ctl.put("/service/batman/leader", "pg-node-1", lease)
         self.loop(lambda: self.ctl.keep_alive(lease), 8)
+
+    def remember(self):
+        """One look before the console's first: what baton remembers of it makes a FREE row, and first-seen clocks."""
+        wait_until(lambda: self.attic.ttl(self.lost.lease)[0] < 0)
+        self.home.baton("list", "--json")
+        self.past.revoke()
 
     # running
 
@@ -269,6 +284,7 @@ def run_program(lab, words, seconds):
     for name in list(env):
         if name.startswith(("PG", "ETCDCTL_")):
             del env[name]
+    env.setdefault("BATON_THEMES", os.path.join(TOP, "themes"))
     # The console reads Ctrl-C itself; the lab ends when the console does.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     child = subprocess.Popen(as_user(None)[:1] + ["--pdeathsig", "TERM", "--", baton_path(), *words], env=env,

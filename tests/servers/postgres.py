@@ -134,6 +134,9 @@ class Session:
         self._close_pipes()
 
     def close(self):
+        if self.sent > self.received:
+            self.kill9()  # it waits for a lock, and would not read the end of its input
+            return
         try:
             self.popen.send_signal(signal.SIGCONT)
             self.popen.stdin.close()

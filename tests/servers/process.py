@@ -101,7 +101,12 @@ class Folder:
 
     def close(self):
         disown(self)
-        shutil.rmtree(self.path, ignore_errors=True)
+        deadline = time.monotonic() + 10
+        while os.path.exists(self.path) and time.monotonic() < deadline:
+            # A command that was interrupted may still be writing for a moment.
+            shutil.rmtree(self.path, ignore_errors=True)
+            if os.path.exists(self.path):
+                time.sleep(0.1)
 
 
 def as_user(user):

@@ -59,7 +59,8 @@ class Home:
         keep = {k: v for k, v in os.environ.items()
                 if k in ("PATH", "LANG", "LC_ALL", "TMPDIR") or k.endswith("SAN_OPTIONS")}
         env = {"LC_ALL": "C.UTF-8", **keep, "HOME": self.folder.path, "XDG_STATE_HOME": self.state,
-               "XDG_CONFIG_HOME": self.config_folder, "TERM": "xterm-256color"}
+               "XDG_CONFIG_HOME": self.config_folder, "TERM": "xterm-256color",
+               "BATON_THEMES": os.path.join(TOP, "themes")}
         env.update(self.more)
         env.update({k: v for k, v in more.items() if v is not None})
         return env
