@@ -30,13 +30,21 @@ static const char poll_locks[] =
 	"WITH locks {once} (\n"
 	"  SELECT locktype = 'advisory' AS advisory, database, classid, objid, objsubid,\n"
 	"         mode = 'ShareLock' AS share, granted, pid,\n"
-	"         CASE WHEN pid IS NULL THEN virtualtransaction END AS transaction, {waitstart}\n"
+	"         CASE WHEN pid IS NULL THEN virtualtransaction END AS transaction,\n"
+	"         transactionid AS xid, {waitstart}\n"
 	"    FROM pg_locks\n";
-static const char poll_where[] = "   WHERE locktype = 'advisory' OR NOT granted\n";
+/*
+ * A prepared transaction's locks have no pid, and share their virtual transaction with the lock on
+ * its own transaction id, which names it in pg_prepared_xacts. (Only after a restart is that
+ * virtual transaction -1/XID.)
+ */
+static const char poll_where[] = "   WHERE locktype = 'advisory' OR NOT granted\n"
+				 "      OR (locktype = 'transactionid' AND pid IS NULL)\n";
 static const char poll_where_database[] =
 	"   WHERE (locktype = 'advisory' AND database IN\n"
 	"          (SELECT oid FROM pg_database WHERE datname = ANY ($2::text[])))\n"
-	"      OR (locktype <> 'advisory' AND NOT granted)\n";
+	"      OR (locktype <> 'advisory' AND NOT granted)\n"
+	"      OR (locktype = 'transactionid' AND pid IS NULL)\n";
 static const char poll_sessions[] =
 	"), blocked AS (\n"
 	"  SELECT DISTINCT pid FROM locks\n"
@@ -87,7 +95,9 @@ static const char poll_rows[] =
 	"        NULL, p.gid, p.owner, NULL, NULL, NULL, NULL, p.prepared, NULL, NULL, NULL, "
 	"NULL,\n"
 	"        NULL, NULL\n"
-	"   FROM locks l LEFT JOIN pg_prepared_xacts p ON l.transaction = '-1/' || p.transaction\n"
+	"   FROM locks l\n"
+	"        LEFT JOIN (locks t JOIN pg_prepared_xacts p ON p.transaction = t.xid)\n"
+	"        ON t.pid IS NULL AND t.transaction = l.transaction\n"
 	"  WHERE l.advisory AND l.pid IS NULL\n"
 	"  LIMIT $1::bigint)";
 
