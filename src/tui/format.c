@@ -72,6 +72,14 @@ void format_clock(char *buf, const struct model *m, int64_t at_us)
 		snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d", tm.tm_year + 1900, tm.tm_mon + 1);
 }
 
+void format_event_time(char *buf, const struct model *m, const struct event *e)
+{
+	if (e->at_us == TIME_UNKNOWN && e->token)
+		snprintf(buf, CLOCK_TEXT_MAX, "rev %" PRId64, e->token);
+	else
+		format_clock(buf, m, e->at_us);
+}
+
 void format_picture_age(char *buf, const struct model *m, int64_t picture_ms, int64_t *next_ms)
 {
 	int64_t age = m->now_ms - picture_ms;

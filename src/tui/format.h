@@ -5,6 +5,7 @@
 #include "tui/canvas.h"
 #include "model/listing.h"
 
+struct event;
 struct model;
 
 /*
@@ -19,6 +20,9 @@ void format_since(char *buf, const struct model *m, int64_t since_us, int64_t *n
 void format_since_ms(char *buf, const struct model *m, int64_t since_ms, int64_t *next_ms);
 /* The time of day in UTC where it is today's, else the date: "14:02:41", "Jan 02". */
 void format_clock(char *buf, const struct model *m, int64_t at_us);
+
+/* When an event was; where the system kept no time, its place in the order: "rev 1377". */
+void format_event_time(char *buf, const struct model *m, const struct event *e);
 
 /*
  * The age of a source's picture, in steps, so that a healthy one doesn't change every second:

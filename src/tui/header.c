@@ -16,10 +16,19 @@ static int env_rank(const char *env)
 	return style == STYLE_ENV_PROD ? 0 : style == STYLE_ENV_STAGING ? 1 : 2;
 }
 
-static const struct snapshot *strictest(const struct board *b)
+static const struct snapshot *strictest(const struct model *m)
 {
+	const struct board *b = m->board;
 	const struct snapshot *found = NULL;
 	size_t i;
+
+	/* One singleton has one source, whose word counts. */
+	for (i = 0; b && m->id && i < b->n_snapshots; i++) {
+		size_t len = strlen(b->snapshots[i]->source);
+
+		if (strncmp(m->id, b->snapshots[i]->source, len) == 0 && m->id[len] == '/')
+			return b->snapshots[i];
+	}
 
 	for (i = 0; b && i < b->n_snapshots; i++)
 		if (!found || env_rank(b->snapshots[i]->environment) < env_rank(found->environment))
@@ -39,7 +48,7 @@ static bool other_envs(const struct board *b, const struct snapshot *than)
 
 static int draw_env(const struct model *m, struct canvas *c, int x)
 {
-	const struct snapshot *snap = strictest(m->board);
+	const struct snapshot *snap = strictest(m);
 	struct area a = canvas_all(c);
 	char env[32];
 
@@ -47,14 +56,14 @@ static int draw_env(const struct model *m, struct canvas *c, int x)
 		return x;
 	format_env(env, snap->environment);
 	x += canvas_putf(c, a, 0, x, style_of_env(snap->environment), " %s ", env);
-	if (c->w >= 70 && other_envs(m->board, snap))
+	if (c->w >= 70 && !m->id && other_envs(m->board, snap))
 		x += canvas_put(c, a, 0, x, STYLE_DIM, "+others");
 	return x + 2;
 }
 
 static enum style frame_style(const struct model *m)
 {
-	const struct snapshot *snap = strictest(m->board);
+	const struct snapshot *snap = strictest(m);
 
 	if (!snap)
 		return STYLE_FRAME;
@@ -75,7 +84,7 @@ static int draw_need(const struct model *m, struct canvas *c, int x)
 	struct area a = canvas_all(c);
 	size_t i, n = m->board ? m->board->n_attention : 0;
 
-	if (!m->board)
+	if (!m->board || !m->board->n_snapshots)
 		return x;
 	if (n)
 		return x +

@@ -53,7 +53,8 @@ static void tell_title(
 	enum state state = listing_state(m->listing, row);
 	char since[CLOCK_TEXT_MAX], words[128] = "", env[32] = "";
 	const char *name = row->row->s->name;
-	bool dated = row->row->v.state_since_us != TIME_UNKNOWN;
+	/* How long a source's rows are UNKNOWN is the source's to say. */
+	bool dated = row->row->v.state_since_us != TIME_UNKNOWN && state != STATE_UNKNOWN;
 
 	if (role)
 		role_words(words, sizeof(words), role);
@@ -290,7 +291,23 @@ static void tell_claims(struct prose *p, const struct model *m, const struct row
 	}
 }
 
-static void tell_history(struct prose *p, const struct model *m, const char *id)
+/* Whether an event is about this row; a role's are those of its witnesses too. */
+static bool event_is_about(const struct event *e, const char *id, const struct role_view *view)
+{
+	size_t i;
+
+	if (!e->id)
+		return false;
+	if (strcmp(e->id, id) == 0)
+		return true;
+	for (i = 0; view && i < view->role->n_witnesses; i++)
+		if (strcmp(e->id, view->role->witnesses[i]) == 0)
+			return true;
+	return false;
+}
+
+static void tell_history(
+	struct prose *p, const struct model *m, const char *id, const struct role_view *view)
 {
 	size_t i, n = m->journal ? m->journal->n : 0, shown = 0;
 	char at[CLOCK_TEXT_MAX];
@@ -301,10 +318,11 @@ static void tell_history(struct prose *p, const struct model *m, const char *id)
 	for (i = n; i-- > 0 && shown < STORY_EVENTS;) {
 		const struct event *e = journal_at(m->journal, i);
 
-		if (!e->id || strcmp(e->id, id) != 0)
+		if (!event_is_about(e, id, view))
 			continue;
-		format_clock(at, m, e->at_us);
-		prose_add(p, STYLE_DIM, at, 11, STYLE_TEXT, "%s", e->text);
+		format_event_time(at, m, e);
+		prose_add(p, STYLE_DIM, at, 12, STYLE_TEXT, "%s%s%s", view ? e->id : "",
+			view ? "  " : "", e->text);
 		shown++;
 	}
 	if (!shown)
@@ -336,10 +354,35 @@ static void tell_witnesses(struct prose *p, const struct model *m, const struct 
 	}
 }
 
+/* What was seen before the source failed: nothing of it is said to be so now. */
+static void tell_then(struct prose *p, const struct row *row)
+{
+	const struct claim *c = singleton_holder(row->s);
+	uint32_t n = singleton_count(row->s, CLAIM_HOLDER),
+		 waiters = singleton_count(row->s, CLAIM_WAITER);
+	char token[48] = "";
+
+	if (row->s->has_token)
+		snprintf(token, sizeof(token), ", token %" PRId64, row->s->token);
+	if (!c)
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_STALE, "Then nobody held it.");
+	else if (n > 1)
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_STALE,
+			"Then %s and %" PRIu32 " more held it%s; %" PRIu32 " waited.", c->identity,
+			n - 1, token, waiters);
+	else
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_STALE,
+			"Then %s held it%s; %" PRIu32 " waited.", c->identity, token, waiters);
+}
+
 static void tell_singleton(struct prose *p, const struct model *m, const struct listing_row *row)
 {
 	const struct row *r = row->row;
 
+	if (listing_state(m->listing, row) == STATE_UNKNOWN) {
+		tell_then(p, r);
+		return;
+	}
 	tell_holder(p, m, r);
 	tell_waiters(p, m, r);
 	tell_token(p, r);
@@ -367,7 +410,7 @@ void story_tell(struct prose *p, const struct model *m, const struct listing_row
 	tell_findings(p, m, &row->row->v, SEVERITY_INFO, SEVERITY_INFO, whole);
 	if (!whole)
 		return;
-	tell_history(p, m, row->row->s->id);
+	tell_history(p, m, row->row->s->id, view);
 	if (!view)
 		tell_claims(p, m, row->row);
 }

@@ -123,7 +123,10 @@ static void layout_make(struct layout *l, int w, int scroll)
 		bool wanted = i >= scroll && (scroll > 0 || w >= columns[i].least_w);
 
 		l->x[i] = -1;
-		l->w[i] = columns[i].width + (i == COLUMN_TOKEN && w >= WIDE ? 3 : 0);
+		l->w[i] = columns[i].width + (i != COLUMN_TOKEN  ? 0
+						     : w >= 150  ? 13
+						     : w >= WIDE ? 3
+								 : 0);
 		if (!wanted || left < l->w[i] + 1)
 			continue;
 		l->x[i] = 0;
@@ -239,17 +242,35 @@ static void role_text(char *buf, size_t size, const struct role_view *view, bool
 	}
 }
 
+/* "node-9 (seen 4m ago)" */
+static void unknown_holder(char *buf, size_t size, const struct model *m, const struct row *row,
+	const struct snapshot *snap, int64_t *next_ms)
+{
+	char holder[512], age[CLOCK_TEXT_MAX];
+
+	format_holder(holder, sizeof(holder), row);
+	format_since_ms(age, m, snap->picture_ms, next_ms);
+	snprintf(buf, size, "%s (seen %s ago)", holder, age);
+}
+
 static void cell_text(char *buf, size_t size, enum column_id column, const struct model *m,
 	const struct listing_row *row, int64_t *next_ms)
 {
 	const struct snapshot *snap = listing_snapshot(m->listing, row);
 	const struct role_view *view = listing_role(m->listing, row);
 
+	bool unknown = listing_state(m->listing, row) == STATE_UNKNOWN;
+
 	snprintf(buf, size, "-");
+	/* What could not be read is not said to be so now: no age, no wait, no lease. */
+	if (unknown && (column == COLUMN_AGE || column == COLUMN_SINCE || column == COLUMN_WAIT))
+		return;
 	switch (column) {
 	case COLUMN_HOLDER:
 		if (view)
 			role_text(buf, size, view, false);
+		else if (unknown && snap)
+			unknown_holder(buf, size, m, row->row, snap, next_ms);
 		else
 			format_holder(buf, size, row->row);
 		break;
@@ -351,7 +372,7 @@ static void draw_row(const struct model *m, struct canvas *c, struct area a, int
 	for (i = 0; i < COLUMN_COUNT; i++) {
 		if (l->x[i] < 0)
 			continue;
-		if (i == COLUMN_LEASE) {
+		if (i == COLUMN_LEASE && state != STATE_UNKNOWN) {
 			draw_lease(m, c, a, y, l->x[i], l->w[i], row->row->s);
 			continue;
 		}

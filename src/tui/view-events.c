@@ -84,10 +84,7 @@ static void draw_event(
 	int where_w = a.w >= 100 ? a.w / 3 : a.w / 4 + 4, x = 1;
 	char at[CLOCK_TEXT_MAX];
 
-	if (e->at_us == TIME_UNKNOWN && e->token)
-		snprintf(at, sizeof(at), "rev %" PRId64, e->token);
-	else
-		format_clock(at, m, e->at_us);
+	format_event_time(at, m, e);
 	canvas_fit(c, a, y, x, TIME_W, STYLE_DIM, FIT_LEFT, at);
 	x += TIME_W + 1;
 	canvas_fit(c, a, y, x, WHAT_W, event_style(e->what), FIT_LEFT, e->what);
