@@ -121,11 +121,26 @@ static bool find_day(struct walk *walk)
 	return true;
 }
 
+/*
+ * From a value of a field to the next that is meant, or to the field's end, in one go: the steps
+ * between would find nothing. Where the clock changes on the way, one step of unit_s.
+ */
+static void step(struct walk *walk, uint64_t bits, int value, int end, int unit_s)
+{
+	int next = value + 1;
+	int64_t s;
+
+	while (next < end && !has(bits, next))
+		next++;
+	s = walk->s + (int64_t)(next - value) * unit_s;
+	go_to(walk, s < walk->at.until_s ? s : walk->s + unit_s);
+}
+
 static bool find_hour(struct walk *walk)
 {
 	while (!has(walk->cron->hours, walk->now.hour)) {
 		reset_below(walk, walk->now.day, walk->now.hour);
-		go_to(walk, walk->s + HOUR_S);
+		step(walk, walk->cron->hours, walk->now.hour, 24, HOUR_S);
 		if (walk->now.hour == 0)
 			return false;
 	}
@@ -138,7 +153,7 @@ static bool find_minute(struct walk *walk)
 		if (!walk->moved)
 			go_to(walk, walk->s - ((walk->s % MINUTE_S) + MINUTE_S) % MINUTE_S);
 		walk->moved = true;
-		go_to(walk, walk->s + MINUTE_S);
+		step(walk, walk->cron->minutes, walk->now.minute, 60, MINUTE_S);
 		if (walk->now.minute == 0)
 			return false;
 	}
@@ -149,7 +164,7 @@ static bool find_second(struct walk *walk)
 {
 	while (walk->now.second != 0) {
 		walk->moved = true;
-		go_to(walk, walk->s + 1);
+		step(walk, 1, walk->now.second, 60, 1);
 		if (walk->now.second == 0)
 			return false;
 	}

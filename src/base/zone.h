@@ -73,7 +73,8 @@ void zone_civil(const struct zone *zone, int64_t unix_s, struct civil *ret);
  *   the wall: 02:30 becomes 01:30) when the zone lies west of Greenwich, and with the old
  *   offset A (02:30 becomes 03:30) when it lies east;
  * - a repeated time is its first occurrence west of Greenwich, and its second east of it.
- * With a whole day skipped (Pacific/Apia, 30 December 2011) the rule is the same.
+ * Of a whole day that is skipped (Pacific/Apia, 30 December 2011) a part comes out before the
+ * change and the rest after it.
  */
 int64_t zone_instant(const struct zone *zone, const struct civil *civil);
 

@@ -9,3 +9,13 @@ fuzzers += tests/bin/fuzz-memory
 tests_bin_fuzz_memory_SOURCES = tests/fuzz/memory.c
 tests_bin_fuzz_memory_LDADD = $(MODEL_LIBS)
 tests_bin_fuzz_memory_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-cron
+tests_bin_fuzz_cron_SOURCES = tests/fuzz/cron.c
+tests_bin_fuzz_cron_LDADD = $(BASE_LIBS)
+tests_bin_fuzz_cron_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-zone
+tests_bin_fuzz_zone_SOURCES = tests/fuzz/zone.c
+tests_bin_fuzz_zone_LDADD = $(BASE_LIBS)
+tests_bin_fuzz_zone_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)

@@ -23,3 +23,22 @@ unit_tests += tests/bin/test-base-cron-oracle
 tests_bin_test_base_cron_oracle_SOURCES = tests/unit/base/test-cron-oracle.c tests/unit/unit.h
 tests_bin_test_base_cron_oracle_CPPFLAGS = $(AM_CPPFLAGS) -DTESTS_DIR=\"$(abs_top_srcdir)/tests\"
 tests_bin_test_base_cron_oracle_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-civil
+tests_bin_test_base_civil_SOURCES = tests/unit/base/test-civil.c tests/unit/unit.h
+tests_bin_test_base_civil_LDADD = $(BASE_TEST_LIBS)
+
+# Reads the zones of tests/oracle/, as the next one does.
+unit_tests += tests/bin/test-base-zone
+tests_bin_test_base_zone_SOURCES = tests/unit/base/test-zone.c tests/unit/unit.h
+tests_bin_test_base_zone_CPPFLAGS = $(AM_CPPFLAGS) -DTESTS_DIR=\"$(abs_top_srcdir)/tests\"
+tests_bin_test_base_zone_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-cron
+tests_bin_test_base_cron_SOURCES = tests/unit/base/test-cron.c tests/unit/unit.h
+tests_bin_test_base_cron_CPPFLAGS = $(AM_CPPFLAGS) -DTESTS_DIR=\"$(abs_top_srcdir)/tests\"
+tests_bin_test_base_cron_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-zone-rule
+tests_bin_test_base_zone_rule_SOURCES = tests/unit/base/test-zone-rule.c tests/unit/unit.h
+tests_bin_test_base_zone_rule_LDADD = $(BASE_TEST_LIBS)
