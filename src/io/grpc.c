@@ -552,12 +552,17 @@ static bool call_never_spoke(const struct grpc_call *call, CURLcode rc)
 {
 	if (!call->opener || call->answered)
 		return false;
+	/* A plain server that is greeted in TLS hangs up; one that refuses us in TLS says so in an
+	 * alert. */
+	if (rc == CURLE_SSL_CONNECT_ERROR)
+		return strstr(call->detail, "SYSCALL") || strstr(call->detail, "unexpected eof");
 	switch (rc) {
 	case CURLE_HTTP2:
 	case CURLE_HTTP2_STREAM:
 	case CURLE_RECV_ERROR:
 	case CURLE_SEND_ERROR:
 	case CURLE_GOT_NOTHING:
+	case CURLE_PARTIAL_FILE:
 	case CURLE_WEIRD_SERVER_REPLY:
 	case CURLE_UNSUPPORTED_PROTOCOL:
 		return true;
@@ -588,7 +593,8 @@ static int call_transport_error(struct grpc_call *call, CURLcode rc, struct err 
 	if (rc == CURLE_WRITE_ERROR && !call->is_grpc)
 		return call_not_grpc(call, err);
 	if (call_never_spoke(call, rc) && !strstr(call->detail, "alert") && left > 100)
-		return http_diagnose(err, ch->endpoint, left < DIAGNOSE_MS ? left : DIAGNOSE_MS);
+		return http_diagnose(
+			err, ch->endpoint, ch->settings, left < DIAGNOSE_MS ? left : DIAGNOSE_MS);
 	if (call->answered && !grpc_frames_whole(&call->frames))
 		return err_set(err, ERR_PROTO, "%s broke off in the middle of an answer", where);
 	if (rc == CURLE_OPERATION_TIMEDOUT && !call->opener)

@@ -158,80 +158,114 @@ int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpo
 	return code;
 }
 
-static size_t diagnose_discard(char *bytes, size_t size, size_t n, void *arg)
-{
-	struct str *body = arg;
+/* One plain request of the diagnosis, and what came of it. */
+struct probe {
+	long status; /* of HTTP; 0: none */
+	bool tls;    /* a TLS handshake was done */
+	CURLcode rc;
+	char detail[CURL_ERROR_SIZE];
+};
 
-	(void)size;
-	str_add_mem(body, bytes, n);
-	body->full = false;
-	return n;
+static size_t probe_discard(char *bytes, size_t size, size_t n, void *arg)
+{
+	(void)bytes;
+	(void)arg;
+	return size * n;
 }
 
-/* One `GET /` in HTTP/1.1; returns the HTTP status, or 0. ret_tls: whether a TLS handshake was
- * done. */
-static long diagnose_get(const struct http_endpoint *e, const char *scheme, int64_t limit_ms,
-	struct str *body, bool *ret_tls)
+/*
+ * One `GET /` in HTTP/1.1. Nothing is told and nothing believed, so the server's certificate is not
+ * looked at: only what is spoken there is asked.
+ */
+static void probe_get(struct probe *probe, const struct http_endpoint *e,
+	const struct http_settings *settings, bool tls, int64_t limit_ms)
 {
+	struct http_endpoint as = { .tls = tls };
 	const char *rest = strstr(e->url, "://");
 	CURL *easy = curl_easy_init();
 	struct str url;
-	double tls = 0;
-	long status = 0;
+	double handshake = 0;
 
+	memset(probe, 0, sizeof(*probe));
 	if (!easy)
-		return 0;
+		return;
 	str_init(&url, 4096);
-	str_addf(&url, "%s%s/", scheme, rest ? rest : "");
+	str_addf(&url, "%s%s/", tls ? "https" : "http", rest ? rest : "");
+	http_setup(easy, &as, settings);
 	curl_easy_setopt(easy, CURLOPT_URL, url.s);
-	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)limit_ms);
-	/* Nothing is told and nothing believed: only whether TLS is spoken there is asked. */
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, diagnose_discard);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, body);
-	if (curl_easy_perform(easy) == CURLE_OK)
-		curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-	curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME, &tls);
-	*ret_tls = tls > 0;
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, probe->detail);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, probe_discard);
+	probe->rc = curl_easy_perform(easy);
+	if (probe->rc == CURLE_OK)
+		curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &probe->status);
+	curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME, &handshake);
+	probe->tls = handshake > 0;
 	curl_easy_cleanup(easy);
 	str_release(&url);
-	return status;
 }
 
-int http_diagnose(struct err *err, const struct http_endpoint *e, int64_t limit_ms)
+static int diagnose_tls(struct err *err, const struct http_endpoint *e,
+	const struct http_settings *settings, const struct probe *tls, int64_t limit_ms)
 {
-	bool tls = false;
-	struct str body;
-	long status;
+	struct probe plain;
+	struct str shown;
 	int code;
+
+	if (strstr(tls->detail, "alert")) {
+		error_detail(&shown, tls->detail, tls->rc);
+		code = error_handshake(err, e, settings, tls->detail, shown.s);
+		str_release(&shown);
+		return code;
+	}
+	if (tls->status)
+		return err_set(err, ERR_PROTO,
+			"%s speaks HTTP/1.1 over TLS (status %ld) and no HTTP/2: that is no etcd, "
+			"or a proxy "
+			"before it. Check the endpoint",
+			e->text, tls->status);
+	probe_get(&plain, e, settings, false, limit_ms / 2);
+	if (!tls->tls && plain.status)
+		return err_set(err, ERR_TLS,
+			"%s does not speak TLS: write the endpoint with http://, or switch TLS on "
+			"there",
+			e->text);
+	return err_set(
+		err, ERR_TLS, "%s took the connection and hung up on the TLS handshake", e->text);
+}
+
+static int diagnose_plain(struct err *err, const struct http_endpoint *e,
+	const struct http_settings *settings, const struct probe *tls, int64_t limit_ms)
+{
+	struct probe plain;
+
+	if (tls->tls)
+		return err_set(
+			err, ERR_TLS, "%s speaks TLS: write the endpoint with https://", e->text);
+	probe_get(&plain, e, settings, false, limit_ms / 2);
+	if (plain.status)
+		return err_set(err, ERR_PROTO,
+			"%s speaks HTTP/1.1 (status %ld) and no HTTP/2: that is no etcd, or a "
+			"proxy before "
+			"it. Check the endpoint",
+			e->text, plain.status);
+	return err_set(err, ERR_PROTO,
+		"%s took the connection and speaks no HTTP/2: that is no etcd. Check the endpoint",
+		e->text);
+}
+
+int http_diagnose(struct err *err, const struct http_endpoint *e,
+	const struct http_settings *settings, int64_t limit_ms)
+{
+	struct probe tls;
 
 	if (limit_ms < 100)
 		limit_ms = 100;
-	str_init(&body, 512);
-	if (!e->tls)
-		diagnose_get(e, "https", limit_ms / 2, &body, &tls);
-	if (tls) {
-		str_release(&body);
-		return err_set(
-			err, ERR_TLS, "%s speaks TLS: write the endpoint with https://", e->text);
-	}
-	str_clear(&body);
-	status = diagnose_get(e, e->tls ? "https" : "http", limit_ms / 2, &body, &tls);
-	if (status)
-		code = err_set(err, ERR_PROTO,
-			"%s speaks HTTP/1.1 (status %ld) and no HTTP/2: that is no etcd, or a "
-			"proxy before it. "
-			"Check the endpoint",
-			e->text, status);
-	else
-		code = err_set(err, ERR_PROTO,
-			"%s took the connection and speaks no HTTP/2: that is no etcd. Check the "
-			"endpoint",
-			e->text);
-	str_release(&body);
-	return code;
+	probe_get(&tls, e, settings, true, limit_ms / 2);
+	if (e->tls)
+		return diagnose_tls(err, e, settings, &tls, limit_ms);
+	return diagnose_plain(err, e, settings, &tls, limit_ms);
 }

@@ -8,7 +8,6 @@
 #include "base/text.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,20 +22,16 @@ struct http_loop {
 	const struct clock_source *clock;
 };
 
-static pthread_once_t http_once = PTHREAD_ONCE_INIT;
-
-static void http_global(void)
-{
-	curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
 struct http_loop *http_loop_new(const struct clock_source *clock, struct err *err)
 {
 	struct http_loop *loop;
 	CURLM *multi;
 
-	/* Not safe from several threads in every libcurl; and each source has a thread. */
-	pthread_once(&http_once, http_global);
+	/* It counts its calls. Before 7.84 it is not safe beside other threads: see http.h. */
+	if (curl_global_init(CURL_GLOBAL_DEFAULT)) {
+		err_set(err, ERR_NOMEM, "libcurl could not be started");
+		return NULL;
+	}
 	multi = curl_multi_init();
 	if (!multi) {
 		err_set(err, ERR_NOMEM, "libcurl could not be started");

@@ -48,7 +48,8 @@ struct http_owner {
 /* Many transfers, one thread. */
 struct http_loop;
 
-/* The clock is borrowed. NULL when libcurl can't start (err). */
+/* The clock is borrowed. NULL when libcurl can't start (err). To be called before there are
+ * threads: sources open in main's. */
 struct http_loop *http_loop_new(const struct clock_source *clock, struct err *err);
 /* All transfers must have been removed. Closes the connections that libcurl kept. NULL is ignored.
  */
@@ -89,6 +90,7 @@ int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpo
  * HTTP/1.1 and in TLS (`GET /`, no credentials, answers thrown away): fills err with it and returns
  * its code. Takes at most limit_ms.
  */
-int http_diagnose(struct err *err, const struct http_endpoint *e, int64_t limit_ms);
+int http_diagnose(struct err *err, const struct http_endpoint *e,
+	const struct http_settings *settings, int64_t limit_ms);
 
 #endif

@@ -90,16 +90,16 @@ int etcd_failed(struct etcd *e, enum grpc_code code, const struct err *why, stru
 {
 	if (err)
 		*err = *why;
-	if (code == GRPC_UNAUTHENTICATED ||
+	/* Maintenance/Alarm of 3.4 says it with the code of an unknown error. */
+	if (code == GRPC_UNAUTHENTICATED || says(why, "invalid auth token") ||
 		(code == GRPC_INVALID_ARGUMENT && says(why, "revision of auth store is old"))) {
 		e->stale_token = e->has_token;
 		return ERR_AUTH;
 	}
 	if (code == GRPC_INVALID_ARGUMENT && says(why, "user name is empty"))
 		return err_set(err, ERR_AUTH,
-			"%s asks who we are: set user and password, or a client certificate whose "
-			"CN is a "
-			"user's name",
+			"%s asks who we are: set user and password, or a client certificate "
+			"whose CN is a user's name",
 			e->members[e->current].endpoint.text);
 	return why->code ? (int)why->code : ERR_PROTO;
 }

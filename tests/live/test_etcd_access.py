@@ -1,0 +1,222 @@
+"""Who we are to etcd, by password and by certificate; and what is no etcd at all."""
+
+import socket
+import time
+import unittest
+
+from etcd_rows import Watching, config, picture, source_error
+from servers import (Authority, Etcd, Garbage, Home, endless_server, free_port, html_server, http1_server, on_each,
+                     redirect_server, silent_server)
+
+
+class Password(unittest.TestCase):
+    def signed_in(self, etcd, user):
+        name, password = user.split(":")
+        return config(etcd, more=f", user: {name}, password: {password}")
+
+    @on_each()
+    def test_a_user_sees_what_its_role_shows(self, etcd):
+        user = etcd.user("viewer", prefix="elections/")
+        etcd.enable_auth()
+        etcd.put("elections/job/aa", "node-a", etcd.grant(60))
+        etcd.put("locks/job/bb", "", etcd.grant(60))
+        with Home(self.signed_in(etcd, user)) as home:
+            answer = home.baton("list", "--json").json
+            doctor = home.baton("doctor")
+        self.assertEqual([row["id"] for row in answer["singletons"]], ["ctl/elections/job"])
+        hidden = str(answer["sources"][0]["hidden"])
+        self.assertIn("locks/", hidden)
+        self.assertIn("role grant-permission", doctor.out)
+        self.assertIn("may not be read", doctor.out)
+
+    @on_each()
+    def test_a_wrong_password_is_said_once_and_not_tried_again(self, etcd):
+        user = etcd.user("viewer", prefix="elections/")
+        etcd.enable_auth()
+        with Watching(self.signed_in(etcd, user + "-wrong")) as seen:
+            source = seen.state("failing")
+            self.assertIn("viewer", source["error"])
+            self.assertNotIn("only-for-tests", source["error"])
+            time.sleep(2)
+        log = etcd.members[0].process.log_text()
+        self.assertLess(log.count("invalid password"), 3, log)
+
+    @on_each()
+    def test_without_a_user_it_says_what_to_set(self, etcd):
+        etcd.enable_auth()
+        error, code, _ = source_error(config(etcd))
+        self.assertEqual(code, 69)
+        self.assertIn("user and password", error)
+
+    @on_each()
+    def test_a_user_is_not_needed_where_authentication_is_off(self, etcd):
+        etcd.put("elections/job/aa", "node-a", etcd.grant(60))
+        _, rows = picture(self.signed_in(etcd, "viewer:whatever"))
+        self.assertIn("ctl/elections/job", rows)
+
+    @on_each(args=["--auth-token-ttl", "2"])
+    def test_a_token_that_expires_is_renewed(self, etcd):
+        user = etcd.user("viewer", prefix="")
+        etcd.enable_auth()
+        with Watching(self.signed_in(etcd, user)) as seen:
+            seen.state("ok")
+            time.sleep(5)
+            etcd.put("elections/job/aa", "node-a", etcd.grant(60))
+            seen.leader("node-a")
+            told = [line["source"] for _, line in seen.lines if line["event"] == "source"]
+            self.assertNotIn("failing", [source["state"] for source in told], told)
+
+    @on_each()
+    def test_a_restarted_server_forgets_tokens_and_gets_a_new_one(self, etcd):
+        user = etcd.user("viewer", prefix="")
+        etcd.enable_auth()
+        with Watching(self.signed_in(etcd, user)) as seen:
+            seen.state("ok")
+            etcd.members[0].kill9()
+            seen.state("failing")
+            before = time.monotonic()
+            etcd.members[0].start()
+            seen.state("ok", after=before)
+            etcd.put("elections/job/aa", "node-a", etcd.grant(60))
+            seen.leader("node-a")
+
+    @on_each()
+    def test_the_environment_of_etcdctl_is_enough(self, etcd):
+        etcd.candidate("elections/job", "node-a", ttl=60, keep=False)
+        etcd.enable_auth()
+        with Home(env=etcd.env()) as home:
+            answer = home.baton("list", "--json").json
+        self.assertEqual([row["id"] for row in answer["singletons"]], ["etcd/elections/job"])
+
+
+class Tls(unittest.TestCase):
+    @on_each(tls=Authority)
+    def test_names_and_authorities_are_checked(self, etcd):
+        etcd.put("elections/job/aa", "node-a")
+        ca = f", ca: {etcd.tls.ca}"
+        _, rows = picture(config(etcd, more=ca))
+        self.assertIn("ctl/elections/job", rows)
+        _, rows = picture(config(etcd, more=ca + ", server_name: localhost"))
+        self.assertIn("ctl/elections/job", rows)
+        error, code, _ = source_error(config(etcd, more=ca + ", server_name: other.example"))
+        self.assertEqual(code, 69)
+        self.assertRegex(error, "certificate.*server_name")
+        error, _, _ = source_error(config(etcd))
+        self.assertRegex(error, "certificate.*set ca")
+        plain = [f"http://127.0.0.1:{etcd.port}"]
+        error, _, _ = source_error(config(etcd, endpoints=plain))
+        self.assertIn("https://", error)
+
+    @on_each(tls=Authority, client_auth=True)
+    def test_a_client_certificate_is_asked_for_and_names_the_user(self, etcd):
+        ca = f", ca: {etcd.tls.ca}"
+        cert, key = etcd.client_cert("root")
+        error, code, _ = source_error(config(etcd, more=ca))
+        self.assertEqual(code, 69)
+        self.assertRegex(error, "client certificate.*cert and key")
+        etcd.put("elections/job/aa", "node-a")
+        etcd.enable_auth()
+        _, rows = picture(config(etcd, more=ca + f", cert: {cert}, key: {key}"))
+        self.assertIn("ctl/elections/job", rows)
+
+    def test_tls_to_a_plain_port(self):
+        with Etcd() as etcd:
+            error, _, _ = source_error(config(etcd, endpoints=[f"https://127.0.0.1:{etcd.port}"]))
+            self.assertIn("http://", error)
+
+
+class Ending(Garbage):
+    """Answers, says that this was all, and reads on: the answer arrives whole, and then the connection ends."""
+
+    def handle(self, sock):
+        sock.recv(65536)
+        sock.sendall(self.answer)
+        sock.shutdown(socket.SHUT_WR)
+        while sock.recv(65536):
+            pass
+
+
+class NoEtcd(unittest.TestCase):
+    def says(self, server, words, *args):
+        try:
+            error, code, took = source_error(config(None, endpoints=[f"http://127.0.0.1:{server.port}"]), *args)
+        finally:
+            server.close()
+        self.assertEqual(code, 69, error)
+        self.assertRegex(error, words)
+        self.assertLess(took, 10)
+        return error
+
+    def test_nobody_listens(self):
+        error, code, took = source_error(config(None, endpoints=[f"http://127.0.0.1:{free_port()}"]))
+        self.assertEqual(code, 69)
+        self.assertIn("refused", error)
+        self.assertLess(took, 3)
+
+    def test_a_name_that_is_none(self):
+        error, _, _ = source_error(config(None, endpoints=["http://no-such-host.invalid:2379"]))
+        self.assertIn("no-such-host.invalid", error)
+
+    def test_a_server_of_http_1(self):
+        self.says(http1_server(), r"HTTP/1\.1")
+
+    def test_a_page_of_html(self):
+        self.says(html_server(), r"HTTP/1\.1.*500")
+
+    def test_a_redirect_is_not_followed(self):
+        self.says(redirect_server("http://127.0.0.1:1/"), "302|HTTP/1.1")
+
+    def test_silence(self):
+        self.says(silent_server(), "did not answer|took the connection", "--timeout", "2")
+
+    def test_zeros_without_an_end(self):
+        self.says(endless_server(), "HTTP/2", "--timeout", "3")
+
+    def test_a_connection_that_is_closed_at_once(self):
+        self.says(Garbage(b""), "HTTP/2|broke")
+
+    def test_settings_and_then_the_end(self):
+        self.says(Garbage(b"\0\0\0\4\0\0\0\0\0"), "HTTP/2|broke")
+
+    def test_settings_and_goaway(self):
+        goaway = b"\0\0\x08\7\0\0\0\0\0" + b"\0\0\0\0" + b"\0\0\0\2"
+        self.says(Garbage(b"\0\0\0\4\0\0\0\0\0" + goaway), "HTTP/2|broke|connect")
+
+    def test_a_reset_stream(self):
+        reset = b"\0\0\4\3\0\0\0\0\1" + b"\0\0\0\2"
+        self.says(Garbage(b"\0\0\0\4\0\0\0\0\0" + reset, hold=True), "HTTP/2|broke", "--timeout", "3")
+
+    def framed(self, *fields, trailers=b""):
+        """A response to stream 1 in HTTP/2: status 200 and the content type as literals, then data."""
+        def literal(name, value):
+            return b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
+        head = b"\x88" + literal(b"content-type", b"application/grpc")
+        out = b"\0\0\0\4\0\0\0\0\0" + len(head).to_bytes(3, "big") + b"\1\4\0\0\0\1" + head
+        for field in fields:
+            out += len(field).to_bytes(3, "big") + b"\0\0\0\0\0\1" + field
+        if trailers:
+            block = b"".join(literal(*pair) for pair in trailers)
+            out += len(block).to_bytes(3, "big") + b"\1\5\0\0\0\1" + block
+        return out
+
+    def test_an_answer_cut_in_the_middle(self):
+        self.says(Ending(self.framed(b"\0\0\0\0\x64abc")), "middle of an answer|broke")
+
+    def test_a_message_that_claims_gigabytes(self):
+        self.says(Garbage(self.framed(b"\0\xff\xff\xff\xffabc"), hold=True), "limit")
+
+    def test_a_compressed_message(self):
+        self.says(Garbage(self.framed(b"\1\0\0\0\0"), hold=True), "compressed")
+
+    def test_no_protobuf(self):
+        trailers = [(b"grpc-status", b"0")]
+        self.says(Garbage(self.framed(b"\0\0\0\0\3\xff\xff\xff", trailers=trailers), hold=True), ".", "--timeout", "2")
+
+    def test_an_error_in_the_trailers_is_decoded_and_sanitised(self):
+        trailers = [(b"grpc-status", b"13"), (b"grpc-message", b"no%20way%1b[31m%25")]
+        error = self.says(Garbage(self.framed(trailers=trailers), hold=True), ".", "--timeout", "2")
+        self.assertNotIn("\x1b", error)
+
+
+if __name__ == "__main__":
+    unittest.main()
