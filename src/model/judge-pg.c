@@ -178,8 +178,8 @@ static void judge_prepared(struct judging *j)
 		verdict_advise(j->out,
 			"Ask whoever coordinates that transaction whether it is still to be "
 			"committed; then COMMIT PREPARED or ROLLBACK PREPARED '%.200s' in its "
-			"database.",
-			gid);
+			"database%s.",
+			gid, strcmp(gid, "?") == 0 ? ", by its name in pg_prepared_xacts" : "");
 		verdict_evidence_text(j->out, DETAIL_PREPARED, gid);
 		if (at != TIME_UNKNOWN)
 			verdict_evidence_int(j->out, DETAIL_PREPARED_AT, at);
@@ -327,14 +327,19 @@ static void judge_working(struct judging *j)
 	int64_t began = claim_int(c, DETAIL_QUERY_START, TIME_UNKNOWN);
 	int64_t age = judging_server_age(j, began);
 	const char *event = claim_text(c, DETAIL_WAIT_EVENT, NULL);
+	bool waits = event && strncmp(event, "Lock/", 5) == 0;
 	char who[WHO_MAX], ran[CLOCK_TEXT_MAX];
 
-	if (activity_of(c) != ACTIVITY_ACTIVE || !judging_reached(j, age, j->thresholds->stuck_ms))
+	if (activity_of(c) != ACTIVITY_ACTIVE || verdict_has(j->out, FINDING_LOCK_CYCLE) ||
+		!judging_reached(j, age, j->thresholds->stuck_ms))
 		return;
 	verdict_add(j->out, FINDING_WORKING_HOLDER, SEVERITY_INFO, began,
 		"%s is at work on the server: its session is active, and its query has run for "
 		"%s%s%s%s.",
-		judging_who(who, c), judging_say(j, ran, age), event ? " (now in " : "",
+		judging_who(who, c), judging_say(j, ran, age),
+		!event  ? ""
+		: waits ? "; just now it waits itself ("
+			: " (just now: ",
 		event ? event : "", event ? ")" : "");
 	verdict_advise(j->out,
 		"Ending it undoes that work, which may take as long again; an index that was being "
