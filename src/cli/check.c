@@ -262,11 +262,11 @@ static int check_run(struct cli *cli)
 		check_json(&c, board, status, &out);
 	else
 		check_text(&c, board, status, &out);
-	code = cli_close(&out, (int)status);
+	code = cli_close(&out, EXIT_CODE_OK) == EXIT_CODE_OK ? (int)status : CHECK_UNKNOWN;
 	free(c.problems);
 	board_unref(board);
 	look_close(&look);
-	return code == EXIT_CODE_FAILED && status != CHECK_WARNING ? CHECK_UNKNOWN : code;
+	return code;
 }
 
 const struct command cli_command_check = {

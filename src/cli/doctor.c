@@ -115,6 +115,16 @@ static const char *doctor_outcome(
 	return buf;
 }
 
+static bool doctor_told(const struct patient *p)
+{
+	size_t i;
+
+	for (i = 0; p->done && i < p->report.n; i++)
+		if (strcmp(p->report.lines[i].level, "fail") == 0)
+			return true;
+	return false;
+}
+
 static void doctor_text_source(const struct doctor *d, const struct patient *p,
 	const struct source_config *config, struct out *out)
 {
@@ -136,7 +146,8 @@ static void doctor_text_source(const struct doctor *d, const struct patient *p,
 			out_char(out, '\n');
 		}
 	}
-	if (trouble) {
+	/* A source that told on its own what failed said it better. */
+	if (trouble && !doctor_told(p)) {
 		out_text(out, "  fail  ");
 		out_text(out, trouble);
 		out_char(out, '\n');

@@ -85,15 +85,31 @@ void look_complain(const struct look *look, const struct board *board)
 	}
 }
 
+static int look_code(size_t answered, size_t failed)
+{
+	if (!failed)
+		return EXIT_CODE_OK;
+	return answered ? EXIT_CODE_PARTIAL : EXIT_CODE_NO_SOURCE;
+}
+
 int look_exit_code(const struct board *board)
 {
 	size_t i, answered = 0;
 
 	for (i = 0; i < board->n_snapshots; i++)
 		answered += look_answered(board->snapshots[i]);
-	if (answered == board->n_snapshots)
-		return EXIT_CODE_OK;
-	return answered ? EXIT_CODE_PARTIAL : EXIT_CODE_NO_SOURCE;
+	return look_code(answered, board->n_snapshots - answered);
+}
+
+int look_exit_code_now(const struct board *board)
+{
+	size_t i, answered = 0, failed = 0;
+
+	for (i = 0; i < board->n_snapshots; i++) {
+		answered += look_answered(board->snapshots[i]);
+		failed += board->snapshots[i]->state == SOURCE_FAILING;
+	}
+	return look_code(answered, failed);
 }
 
 void look_close(struct look *look)

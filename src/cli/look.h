@@ -34,6 +34,8 @@ void look_complain(const struct look *look, const struct board *board);
 
 /* EXIT_CODE_OK, EXIT_CODE_PARTIAL or EXIT_CODE_NO_SOURCE, by how many sources answered. */
 int look_exit_code(const struct board *board);
+/* The same for a command that goes on: a source that is still connecting did not fail yet. */
+int look_exit_code_now(const struct board *board);
 
 /* Stops the threads, saves the memory, frees everything. A thread that hangs is left behind. */
 void look_close(struct look *look);

@@ -200,7 +200,7 @@ static int watch_run(struct cli *cli)
 	w.style.columns = 0;
 	out_init(&w.out, STDOUT_FILENO);
 	watch_loop(&w, signals);
-	code = cli_close(&w.out, w.told ? look_exit_code(w.told) : EXIT_CODE_OK);
+	code = cli_close(&w.out, w.told ? look_exit_code_now(w.told) : EXIT_CODE_OK);
 	board_unref(w.told);
 	look_close(&w.look);
 	close(signals);

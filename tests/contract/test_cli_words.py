@@ -1,0 +1,259 @@
+"""The command line without any server: words, configs, exit codes, messages."""
+
+import json
+import os
+import re
+import stat
+import unittest
+
+from contract.schema import Schema
+from servers import Home, free_port, silent_server
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Words(unittest.TestCase):
+    def setUp(self):
+        self.home = Home()
+        self.addCleanup(self.home.close)
+
+    def refused(self, *args, code=64):
+        done = self.home.baton(*args)
+        self.assertEqual((done.code, done.out), (code, ""), done)
+        return done.err
+
+    def test_an_unknown_command_names_the_nearest(self):
+        self.assertEqual(self.refused("lst"), "baton: unknown command 'lst'; did you mean 'list'?\nTry 'baton help'.\n")
+        self.assertEqual(self.refused("xyzzy"), "baton: unknown command 'xyzzy'\nTry 'baton help'.\n")
+        self.assertIn("unknown command 'a\\x1b[31m'", self.refused("a\x1b[31m"))
+
+    def test_commands_that_are_not_there_yet_are_no_stubs(self):
+        for command in ("demo", "train", "forecast", "act", "drill", "record", "replay", "audit"):
+            self.assertIn(f"unknown command '{command}'", self.refused(command))
+
+    def test_unknown_options_and_missing_values(self):
+        self.assertIn("unknown option '--jsno'; did you mean '--json'?", self.refused("list", "--jsno"))
+        self.assertIn("unknown option '-x'", self.refused("-x", "list"))
+        self.assertIn("--state needs a value: STATE", self.refused("list", "--state"))
+        self.assertIn("--json takes no value", self.refused("list", "--json=yes"))
+        self.assertIn("--timeout must be 0.1 to 3600 seconds, not '0'", self.refused("list", "--timeout", "0"))
+        self.assertIn("--timeout must be 0.1 to 3600 seconds, not 'soon'", self.refused("--timeout=soon", "list"))
+        self.assertIn("--color must be auto, always or never, not 'red'", self.refused("list", "--color", "red"))
+        self.assertIn("unknown state 'hedl'; did you mean 'HELD'?", self.refused("list", "--state", "hedl"))
+        self.assertIn("there are DUPLICATE, STALE", self.refused("list", "--state", "xyzzy"))
+
+    def test_options_that_the_command_has_no_use_for(self):
+        self.assertIn("show takes no --state", self.refused("--state", "held", "show", "a/b"))
+        self.assertIn("list takes no --force", self.refused("list", "--force"))
+        self.assertIn("the console takes no --json", self.refused("--json"))
+
+    def test_too_few_and_too_many_words(self):
+        self.assertIn("show needs ID", self.refused("show"))
+        self.assertIn("list takes no argument: 'x' is too much", self.refused("list", "x"))
+        self.assertIn("show takes ID: 'b/c' is too much", self.refused("show", "a/b", "b/c"))
+        self.assertIn("unknown command '--json'", self.refused("--", "--json"))
+
+    def test_check_is_unknown_where_others_say_usage_or_config(self):
+        for args in (("check", "--jsno"), ("check", "x"), ("check", "--ignore", "nothing"), ("check",),
+                     ("check", "--config", "/nowhere/c.yaml")):
+            done = self.home.baton(*args)
+            self.assertEqual((done.code, done.err), (3, ""), done)
+            self.assertRegex(done.out, r"\ABATON UNKNOWN - [^\n]+\n\Z")
+
+    def test_version_and_help(self):
+        for args in (("version",), ("--version",), ("-V",), ("list", "--version")):
+            done = self.home.baton(*args)
+            self.assertEqual(done.code, 0)
+            self.assertRegex(done.out, r"\Abaton \d+\.\d+\.\d+\n\Z")
+        self.assertEqual(self.home.baton("version", "--json").json["schema"], "baton/1")
+        self.assertEqual(self.home.baton("--help").out, self.home.baton("help").out)
+        self.assertIn("usage: baton show [OPTION...] ID", self.home.baton("-h", "show").out)
+        done = self.home.baton("help", "shw")
+        self.assertEqual((done.code, done.err), (64, "baton: unknown command 'shw'; did you mean 'show'?\n"))
+
+    def test_without_a_source_it_says_what_it_looked_for(self):
+        for args in (("list",), ("show", "a/b"), ("watch",), ("doctor",), ()):
+            done = self.home.baton(*args)
+            self.assertEqual((done.code, done.out), (78, ""), done)
+            for word in ("PGHOST", "PGSERVICE", "ETCDCTL_ENDPOINTS", "baton init", "./bootstrap lab", self.home.config):
+                self.assertIn(word, done.err)
+
+    def test_no_source_of_that_name(self):
+        self.home.write_config("sources: {a: {kind: etcd}, b: {kind: etcd}}\n")
+        self.assertEqual(self.refused("list", "--source", "c", code=78),
+                         "baton: no source is called 'c'; there is: a, b\n")
+
+
+class Configs(unittest.TestCase):
+    def setUp(self):
+        self.home = Home()
+        self.addCleanup(self.home.close)
+
+    def wrong(self, *args, code=78, **kwargs):
+        done = self.home.baton("list", *args, **kwargs)
+        self.assertEqual((done.code, done.out), (code, ""), done)
+        return done.err
+
+    def test_place_and_nearest_key(self):
+        self.home.write_config("sources:\n  a:\n    kind: etcd\n    endpoint: http://a\n")
+        self.assertEqual(self.wrong(), f"baton: {self.home.config}:4:5: unknown key 'endpoint' in source 'a'; "
+                                       "did you mean 'endpoints'?\n")
+
+    def test_what_is_no_config(self):
+        folder = self.home.folder.path
+        self.assertEqual(self.wrong("-c", folder), f"baton: {folder} is a directory, not a file\n")
+        self.assertIn("No such file", self.wrong("-c", folder + "/absent"))
+        big = os.path.join(folder, "big.yaml")
+        with open(big, "wb") as file:
+            file.write(b"#" * (10 << 20))
+        self.assertEqual(self.wrong("-c", big), f"baton: {big} is larger than 1 MB: no config of ours\n")
+        for name, data in (("latin1", b"a: \xe4\n"), ("nul", b"a: \0\n"), ("utf16", "a: b\n".encode("utf-16"))):
+            path = os.path.join(folder, name)
+            with open(path, "wb") as file:
+                file.write(data)
+            self.assertRegex(self.wrong("-c", path), rf"^baton: {path}:1:\d: not text in UTF-8: ")
+        fifo = os.path.join(folder, "fifo")
+        os.mkfifo(fifo)
+        self.assertIn("No source to look at", self.wrong("-c", fifo))
+        os.chmod(folder + "/latin1", 0)
+        if os.geteuid() != 0:
+            self.assertIn("Permission denied", self.wrong("-c", folder + "/latin1"))
+
+    def test_an_empty_config_leaves_it_to_the_environment(self):
+        self.home.write_config("# nothing yet\n")
+        self.assertIn("No source to look at", self.wrong())
+        done = self.home.baton("list", "--json", env={"ETCDCTL_ENDPOINTS": f"http://127.0.0.1:{free_port()}"})
+        self.assertEqual(done.code, 69)
+        self.assertEqual([s["name"] for s in done.json["sources"]], ["etcd"])
+
+    def test_the_variable_and_the_option(self):
+        path = os.path.join(self.home.folder.path, "other.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("bad: 1\n")
+        self.assertIn(f"{path}:1:1", self.wrong(env={"BATON_CONFIG": path}))
+        self.assertIn("/nowhere/c", self.wrong("--config", "/nowhere/c", env={"BATON_CONFIG": path}))
+
+    def test_hostile_text_in_a_message(self):
+        self.home.write_config('"\\e[2J\\u202e": 1\n')
+        error = self.wrong()
+        self.assertIn("\\x1b[2J\\xe2\\x80\\xae", error)
+        self.assertNotIn("\x1b", error)
+
+
+class Init(unittest.TestCase):
+    def setUp(self):
+        self.home = Home()
+        self.addCleanup(self.home.close)
+
+    def test_it_writes_once_and_what_it_writes_loads(self):
+        done = self.home.baton("init")
+        self.assertEqual((done.code, done.out), (0, f"wrote {self.home.config}\n"), done)
+        self.assertEqual(stat.S_IMODE(os.stat(self.home.config).st_mode), 0o600)
+        again = self.home.baton("init")
+        self.assertEqual((again.code, again.out), (1, ""))
+        self.assertIn("is there already", again.err)
+        self.home.write_config("mine: 1\n")
+        self.assertEqual(self.home.baton("init").code, 1)
+        with open(self.home.config, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "mine: 1\n")
+        self.assertEqual(self.home.baton("init", "--force").code, 0)
+        self.assertIn("No source to look at", self.home.baton("list").err)
+
+    def test_it_fills_in_what_the_environment_speaks_of_and_no_secret(self):
+        env = {"PGHOST": "db.example", "PGPASSWORD": "hush", "ETCDCTL_ENDPOINTS": "http://127.0.0.1:1",
+               "ETCDCTL_USER": "root:hush2", "ETCDCTL_PASSWORD": "hush3"}
+        printed = self.home.baton("init", "--print", env=env)
+        self.assertFalse(os.path.exists(self.home.config))
+        self.assertNotIn("hush", printed.out)
+        self.assertEqual(self.home.baton("init", env=env).code, 0)
+        with open(self.home.config, encoding="utf-8") as file:
+            self.assertEqual(file.read(), printed.out)
+        done = self.home.baton("list", "--json", "--source", "etcd", env={"ETCDCTL_PASSWORD": "x"})
+        self.assertEqual([s["name"] for s in done.json["sources"]], ["etcd"])
+
+    def test_a_place_that_can_not_be_written(self):
+        done = self.home.baton("init", "--config", "/proc/nowhere/c.yaml")
+        self.assertEqual((done.code, done.out), (1, ""))
+        self.assertIn("/proc/nowhere", done.err)
+        done = self.home.baton("init", env={"XDG_CONFIG_HOME": "", "HOME": ""})
+        self.assertEqual(done.code, 78)
+
+
+class NobodyAnswers(unittest.TestCase):
+    """Ports where nobody listens, and ports that take a connection and never say a word."""
+
+    with open(os.path.join(TOP, "doc", "baton-1.schema.json"), encoding="utf-8") as file:
+        schema = Schema(json.load(file))
+
+    def home(self, config):
+        home = Home(config=config)
+        self.addCleanup(home.close)
+        return home
+
+    def silent(self):
+        server = silent_server()
+        self.addCleanup(server.close)
+        return server.port
+
+    def test_a_refused_connection(self):
+        home = self.home(f"sources:\n  a: {{kind: postgres, conninfo: 'host=127.0.0.1 port={free_port()}'}}\n"
+                         f"  b: {{kind: etcd, endpoints: 'http://127.0.0.1:{free_port()}'}}\n")
+        done = home.baton("list")
+        self.assertEqual(done.code, 69)
+        self.assertRegex(done.err, r"\Abaton: a: .+\nbaton: b: .+\n\Z")
+        done = home.baton("list", "--json")
+        self.assertEqual(done.code, 69)
+        self.assertEqual(self.schema.faults(done.json), [])
+        self.assertEqual([s["state"] for s in done.json["sources"]], ["failing"] * 2)
+        self.assertTrue(all(s["error"] and s["age_ms"] is None for s in done.json["sources"]))
+        done = home.baton("show", "a/x:1")
+        self.assertEqual((done.code, done.out), (69, ""))
+        self.assertIn("whether there is 'a/x:1' is not known", done.err)
+        done = home.baton("check")
+        self.assertEqual((done.code, done.err), (3, ""))
+        self.assertRegex(done.out, r"\ABATON UNKNOWN - a: unreadable: ")
+        done = home.baton("doctor")
+        self.assertEqual(done.code, 69)
+        self.assertEqual(done.out.count("  fail "), 2)
+        for command in (("check", "--json"), ("doctor", "--json"), ("show", "role/r", "--json")):
+            out = home.baton(*command).out
+            self.assertEqual(self.schema.faults(json.loads(out)) if out else [], [], command)
+
+    def test_every_one_shot_command_ends_within_twice_the_timeout(self):
+        port = self.silent()
+        home = self.home(f"sources:\n  a: {{kind: postgres, conninfo: 'host=127.0.0.1 port={port}'}}\n"
+                         f"  b: {{kind: etcd, endpoints: 'http://127.0.0.1:{port}'}}\n")
+        for command, code in ((("list",), 69), (("list", "--json"), 69), (("show", "a/x"), 69), (("check",), 3),
+                              (("doctor",), 69)):
+            with self.subTest(command=command):
+                start = time.monotonic()
+                done = home.baton(*command, "--timeout", "1")
+                spent = time.monotonic() - start
+                self.assertEqual(done.code, code, done)
+                self.assertLess(spent, 2.0)
+                self.assertGreater(spent, 0.9)
+
+    def test_completion_is_silent_and_short(self):
+        home = self.home(f"sources: {{a: {{kind: etcd, endpoints: 'http://127.0.0.1:{self.silent()}'}}}}\n")
+        start = time.monotonic()
+        done = home.baton("__complete", "ids")
+        self.assertEqual((done.out, done.err), ("", ""))
+        self.assertLess(time.monotonic() - start, 2.0)
+        self.assertEqual(home.baton("__complete", "sources").out, "a\n")
+
+    def test_watch_says_so_and_goes_on(self):
+        home = self.home(f"sources: {{a: {{kind: etcd, endpoints: 'http://127.0.0.1:{free_port()}'}}}}\n")
+        with home.popen("watch", "--json", stdout=-1, stderr=-1, text=True) as watch:
+            try:
+                line = json.loads(watch.stdout.readline())
+                self.assertEqual(self.schema.faults(line), [])
+                self.assertEqual((line["event"], line["source"]["state"]), ("source", "failing"))
+                self.assertIsNone(watch.poll())
+            finally:
+                watch.terminate()
+            self.assertEqual(watch.wait(10), 69)
+
+
+if __name__ == "__main__":
+    unittest.main()
