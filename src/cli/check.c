@@ -81,9 +81,12 @@ static void check_row(struct check *c, const struct row *row, const char *id)
 			check_add(c, f->severity == SEVERITY_CRIT ? CHECK_CRITICAL : CHECK_WARNING,
 				finding_word(f->code)->word, id, f->text);
 	}
-	/* A state that needs a person is a warning by itself, unless its finding is passed over. */
+	/* What needs a person is a warning by itself, unless its finding is passed over. */
 	if (row && row->v.needs_attention && c->n == before && !passed)
-		check_add(c, CHECK_WARNING, state_word(row->v.state)->word, id, NULL);
+		check_add(c, CHECK_WARNING,
+			row->v.n_findings ? finding_word(row->v.findings[0].code)->word
+					  : state_word(row->v.state)->word,
+			id, row->v.n_findings ? row->v.findings[0].text : NULL);
 }
 
 static void check_source(

@@ -9,8 +9,8 @@
 /* What is judged of a source itself: its server, its members, its clock. */
 
 enum {
-	LEASES_SAMPLED = 1024, /* of a large picture: enough to tell "nearly all" */
-	LEASES_LEAST = 3,      /* fewer stale ones speak for themselves */
+	LEASES_SAMPLED = 256, /* of a large picture: enough to tell "nearly all" */
+	LEASES_LEAST = 3,     /* fewer stale ones speak for themselves */
 	APPLIED_BEHIND =
 		1000, /* raft entries: a member that is slower than its peers lags by a few */
 	TERM_TOLD_MS = 60 * 1000,
@@ -337,6 +337,10 @@ void judge_source(
 	if (ret_all_stale)
 		*ret_all_stale = all_stale;
 	judge_attention(out);
+	/* Only worth knowing, as severities go; but no hand-over can succeed, or nothing can be
+	 * believed. */
+	if (verdict_has(out, FINDING_READ_ONLY_CLUSTER) || all_stale)
+		out->v.needs_attention = true;
 }
 
 /* ---- several sources ---- */

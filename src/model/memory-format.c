@@ -505,6 +505,24 @@ static void merge_present(struct remembered *to, struct remembered *from)
 	from->holder = holder;
 }
 
+/*
+ * A holder of this run that came after all that the file knows, with a token that is not above the
+ * file's: it was seen before the file was read, so this is the first moment at which that shows.
+ */
+static void merge_token(struct remembered *to, const struct remembered *from, bool same)
+{
+	struct remembered_past *p;
+
+	if (same || !to->present || !to->held || !to->has_highest || !from->has_highest ||
+		to->highest_token > from->highest_token || !from->holder ||
+		from->last_seen_us > to->holder_since_us)
+		return;
+	p = remembered_make_past(to);
+	p->token_before = from->highest_token;
+	p->token_after = to->highest_token;
+	p->regress_us = to->holder_since_us;
+}
+
 /* from is left with what was not taken, to be freed. */
 static void merge_entry(struct remembered *to, struct remembered *from)
 {
@@ -517,6 +535,7 @@ static void merge_entry(struct remembered *to, struct remembered *from)
 		to->state_since_us = from->state_since_us =
 			earlier(to->state_since_us, from->state_since_us);
 	to->known_since_us = earlier(to->known_since_us, from->known_since_us);
+	merge_token(to, from, same);
 	if (from->has_highest && (!to->has_highest || from->highest_token > to->highest_token)) {
 		to->highest_token = from->highest_token;
 		to->has_highest = true;

@@ -788,6 +788,35 @@ static void an_alarm_is_not_lost_by_merging(void **state)
 	memory_release(&two);
 }
 
+/* A poll that failed half way showed a holder before the file was read. */
+static void a_low_token_shows_when_the_file_comes_late(void **state)
+{
+	static const struct {
+		int64_t seen_at, token;
+		const struct facts_claim *holder;
+		bool regress;
+	} cases[] = { { 60, 9, &b, true }, { 60, 10, &b, true }, { 60, 11, &b, false },
+		{ 60, 10, &a, false }, { -60, 9, &b, false } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct memory file, run;
+		struct remembered *r;
+
+		memory_init(&file);
+		memory_init(&run);
+		see(&file, 0, 10, &a, NULL, NULL);
+		see(&run, cases[i].seen_at, cases[i].token, cases[i].holder, NULL, NULL);
+		pass_on(&file, &run);
+		r = memory_find(&run, "s/app:1");
+		assert_int_equal(r->past && r->past->regress_us != TIME_UNKNOWN, cases[i].regress);
+		assert_true(r->highest_token >= 10);
+		memory_release(&file);
+		memory_release(&run);
+	}
+}
+
 static void a_merge_keeps_the_cap(void **state)
 {
 	struct memory many, few;
@@ -838,6 +867,7 @@ int main(void)
 		cmocka_unit_test(two_consoles_know_what_both_know),
 		cmocka_unit_test(what_was_seen_last_counts_after_a_restart),
 		cmocka_unit_test(an_alarm_is_not_lost_by_merging),
+		cmocka_unit_test(a_low_token_shows_when_the_file_comes_late),
 		cmocka_unit_test(a_merge_keeps_the_cap),
 	};
 
