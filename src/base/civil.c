@@ -67,9 +67,7 @@ static void set_date(int64_t days, struct civil *ret)
 	int64_t year = cycles * 400 + rest * 400 / DAYS_OF_400_YEARS + 1;
 	int yday, month = 1;
 
-	/* The mean year is a day or so off near the turn of a real one. */
-	while (year_start(year) > days)
-		year--;
+	/* A mean year starts less than a day before the real one: the guess is right or low. */
 	while (year_start(year + 1) <= days)
 		year++;
 	yday = (int)(days - year_start(year));

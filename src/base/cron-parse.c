@@ -165,7 +165,6 @@ static bool parse_int(struct piece piece, bool *ret_negative, uint64_t *ret)
 		if (n > (uint64_t)INT64_MAX)
 			return false;
 	}
-	*ret_negative &= n != 0;
 	*ret = n;
 	return true;
 }

@@ -24,7 +24,8 @@ struct cron {
 	uint64_t minutes, hours, days, months, weekdays;
 	int64_t every_s; /* of "@every"; else 0, and the fields count */
 	/* The zone that the text names in front; "" when it names none (or "Local", which means the
-	 * same to the library). It beats a CronJob's timeZone. */
+	 * same to the library: the controller's own). Kubernetes puts a CronJob's timeZone there
+	 * itself, but not where "TZ" stands anywhere in the schedule. */
 	char zone[CRON_ZONE_MAX + 1];
 };
 
@@ -49,9 +50,9 @@ struct cron {
 int cron_parse(const char *text, struct cron *ret, struct err *err);
 
 /*
- * The first slot after a time. False, and ret_us untouched, when there is none within five years
- * (the library's limit: the years up to this one plus five): 30 February, and from 1 March 1896
- * or 2096 on, 29 February too.
+ * The first slot after a time. False, and ret_us untouched, when there is none until the end of the
+ * fifth year after this one, where the library gives up: 30 February, and 29 February in the years
+ * before a century without one (from 1 March 1896 and 2096 on).
  *
  * When the clock changes, a slot in the time that is skipped does not run that day, and one in the
  * time that is repeated runs in both passes, apart from what the library makes of its own steps
