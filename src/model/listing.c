@@ -93,6 +93,13 @@ static void rows_append(struct rows *rows, const struct listing_row *from, size_
 	rows->n += n;
 }
 
+/* Those of from, from number first on; it may have none at all. */
+static void rows_append_rest(struct rows *to, const struct rows *from, size_t first)
+{
+	if (first < from->n)
+		rows_append(to, from->at + first, from->n - first);
+}
+
 static void rows_swap(struct rows *a, struct rows *b)
 {
 	struct rows keep = *a;
@@ -347,8 +354,8 @@ static void rows_replace(
 		g++;
 		c++;
 	}
-	rows_append(&l->rest_gone, gone->at + g, gone->n - g);
-	rows_append(&l->rest_come, come->at + c, come->n - c);
+	rows_append_rest(&l->rest_gone, gone, g);
+	rows_append_rest(&l->rest_come, come, c);
 }
 
 /* Takes out what is gone (where it is in) and puts in what came; both are sorted. */
@@ -376,7 +383,7 @@ static void rows_apply(
 		else if (at < rows->n && rows_compare(l, &rows->at[at], e) == 0)
 			pos++;
 	}
-	rows_append(&l->spare, rows->at + pos, rows->n - pos);
+	rows_append_rest(&l->spare, rows, pos);
 	rows_swap(rows, &l->spare);
 }
 
@@ -517,7 +524,7 @@ static void collect_few(struct listing *l, const struct board *board, struct row
 	for (i = 0; i < board->n_snapshots; i++)
 		collect_source(l, board, (uint32_t)i, to);
 	l->few.n = 0;
-	rows_append(&l->few, to->at + first, to->n - first);
+	rows_append_rest(&l->few, to, first);
 }
 
 static void diff_snapshot(
@@ -680,7 +687,7 @@ void listing_update(struct listing *l, const struct board *board, int64_t now_ms
 	for (i = 0; i < board->n_snapshots; i++)
 		if (old->snapshots[i] != board->snapshots[i])
 			diff_snapshot(l, old, board, (uint32_t)i);
-	rows_append(&l->gone, l->few.at, l->few.n);
+	rows_append_rest(&l->gone, &l->few, 0);
 	collect_few(l, board, &l->come);
 	apply(l, now_ms, now_us);
 	rows_shrink(&l->gone);

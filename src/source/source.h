@@ -132,9 +132,9 @@ void round_event(struct round *r, const char *path, int64_t at_us, int64_t token
  * requests on those first.
  */
 bool round_wanted(const struct round *r, const char *id);
-/* Calls each with all those ids, within a lock: it must be short, and call nothing of the round's. */
-void round_each_wanted(
-	const struct round *r, void (*each)(void *arg, const char *id), void *arg);
+/* Calls each with all those ids, within a lock: it must be short, and call nothing of the round's.
+ */
+void round_each_wanted(const struct round *r, void (*each)(void *arg, const char *id), void *arg);
 
 /*
  * A kind of source: facts and callbacks. Straight-line blocking calls, run in the source's own

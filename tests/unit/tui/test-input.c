@@ -157,6 +157,7 @@ static void mouse(void **state)
 
 static void any_bytes_end(void **state)
 {
+	static const char pieces[] = "\033[]O<?;0123mM~\\\a\xc3\x9f\xffq";
 	uint64_t seed = 99;
 	struct input_event event;
 	struct input in;
@@ -169,7 +170,7 @@ static void any_bytes_end(void **state)
 		size_t i, n = 1 + unit_pick(&seed, sizeof(bytes));
 
 		for (i = 0; i < n; i++)
-			bytes[i] = "\033[]O<?;0123mM~\\\a\xc3\x9f\xffq"[unit_pick(&seed, 23)];
+			bytes[i] = pieces[unit_pick(&seed, sizeof(pieces) - 1)];
 		input_feed(&in, bytes, n, turn);
 		while (input_next(&in, turn, &event))
 			assert_true(event.type != INPUT_KEY || event.key != 0);
