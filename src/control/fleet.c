@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 enum {
-	JOURNAL_MOST = 5000
+	JOURNAL_MOST = 5000,
+	FREE_MOST = 20000, /* rows */
 };
 
 struct fleet {
@@ -179,7 +180,9 @@ void fleet_free(struct fleet *fleet)
 {
 	size_t i;
 
-	if (!fleet || fleet->abandoned)
+	/* A great many rows take longer to free one by one than the kernel takes to drop them all.
+	 */
+	if (!fleet || fleet->abandoned || (fleet->board && fleet->board->n_rows > FREE_MOST))
 		return;
 	board_unref(fleet->board);
 	for (i = 0; i < fleet->n; i++)

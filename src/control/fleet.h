@@ -35,7 +35,7 @@ void fleet_start(struct fleet *fleet);
  * exit, and nothing that they use is freed then.
  */
 void fleet_stop(struct fleet *fleet, int64_t wait_ms);
-/* Frees the fleet; after fleet_stop. */
+/* Frees the fleet, unless that would only delay the end of the process; after fleet_stop. */
 void fleet_free(struct fleet *fleet);
 
 /* Readable when something was published since the last fleet_board: for poll(2). */

@@ -9,7 +9,7 @@
 
 void json_init(struct json *j, struct out *out)
 {
-	*j = (struct json){ .out = out };
+	*j = (struct json){ .out = out, .time_us = INT64_MIN };
 }
 
 /* What must stand before a value: a comma, unless it is the first or belongs to a key. */
@@ -162,16 +162,19 @@ void json_hex(struct json *j, uint64_t value)
 
 void json_time(struct json *j, int64_t wall_us, int digits)
 {
-	char text[CLOCK_TEXT_MAX];
-
 	if (wall_us == INT64_MIN) {
 		json_null(j);
 		return;
 	}
-	clock_format_utc(text, wall_us, digits);
+	/* Most rows of a large picture were first seen at one moment: its text is kept. */
+	if (wall_us != j->time_us || digits != j->time_digits) {
+		clock_format_utc(j->time_text, wall_us, digits);
+		j->time_us = wall_us;
+		j->time_digits = digits;
+	}
 	json_before(j);
 	out_char(j->out, '"');
-	out_text(j->out, text);
+	out_text(j->out, j->time_text);
 	out_char(j->out, '"');
 }
 

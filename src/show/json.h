@@ -1,6 +1,7 @@
 #ifndef SHOW_JSON_H
 #define SHOW_JSON_H
 
+#include "base/clock.h"
 #include "show/out.h"
 
 /*
@@ -18,6 +19,9 @@ struct json {
 	int depth;
 	bool after_key;
 	bool newline;
+	int time_digits; /* of the time that was written last, and its text */
+	int64_t time_us;
+	char time_text[CLOCK_TEXT_MAX];
 };
 
 void json_init(struct json *j, struct out *out);
