@@ -26,18 +26,19 @@ static const struct variant variants[] = {
 	{ "{once}", 0, "AS" },
 };
 
+/*
+ * A prepared transaction's locks have no pid. What they share with their transaction is
+ * virtualtransaction: -1/XID after a restart, as the manual says, and that of the session that
+ * prepared it before (since 2021). Each prepared transaction also locks its own transactionid,
+ * which leads from the one to the other.
+ */
 static const char poll_locks[] =
 	"WITH locks {once} (\n"
 	"  SELECT locktype = 'advisory' AS advisory, database, classid, objid, objsubid,\n"
 	"         mode = 'ShareLock' AS share, granted, pid,\n"
-	"         CASE WHEN pid IS NULL THEN virtualtransaction END AS transaction,\n"
-	"         transactionid AS xid, {waitstart}\n"
+	"         CASE WHEN pid IS NULL THEN virtualtransaction END AS prepared,\n"
+	"         transactionid, {waitstart}\n"
 	"    FROM pg_locks\n";
-/*
- * A prepared transaction's locks have no pid, and share their virtual transaction with the lock on
- * its own transaction id, which names it in pg_prepared_xacts. (Only after a restart is that
- * virtual transaction -1/XID.)
- */
 static const char poll_where[] = "   WHERE locktype = 'advisory' OR NOT granted\n"
 				 "      OR (locktype = 'transactionid' AND pid IS NULL)\n";
 static const char poll_where_database[] =
@@ -51,7 +52,11 @@ static const char poll_sessions[] =
 	"   WHERE NOT granted AND pid IN (SELECT pid FROM locks WHERE advisory) LIMIT {blocked}\n"
 	"), sessions AS (\n"
 	"  SELECT pid, count(*) AS n, count(*) FILTER (WHERE granted) AS held\n"
-	"    FROM locks WHERE advisory GROUP BY pid\n";
+	"    FROM locks WHERE advisory GROUP BY pid\n"
+	"), prepared {once} (\n"
+	"  SELECT l.prepared AS lock, p.gid, p.owner, p.prepared\n"
+	"    FROM locks l JOIN pg_prepared_xacts p ON p.transaction = l.transactionid\n"
+	"   WHERE l.pid IS NULL AND NOT l.advisory AND l.granted\n";
 static const char poll_queued[] = "), queued AS (\n"
 				  "  SELECT DISTINCT database, classid, objid, objsubid\n"
 				  "    FROM locks WHERE advisory AND NOT granted\n";
@@ -95,9 +100,7 @@ static const char poll_rows[] =
 	"        NULL, p.gid, p.owner, NULL, NULL, NULL, NULL, p.prepared, NULL, NULL, NULL, "
 	"NULL,\n"
 	"        NULL, NULL\n"
-	"   FROM locks l\n"
-	"        LEFT JOIN (locks t JOIN pg_prepared_xacts p ON p.transaction = t.xid)\n"
-	"        ON t.pid IS NULL AND t.transaction = l.transaction\n"
+	"   FROM locks l LEFT JOIN prepared p ON p.lock = l.prepared\n"
 	"  WHERE l.advisory AND l.pid IS NULL\n"
 	"  LIMIT $1::bigint)";
 
