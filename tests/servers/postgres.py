@@ -266,11 +266,11 @@ class Postgres:
     def pause(self):
         """The whole server stands still: connections are accepted by the kernel and nothing answers."""
         for pid in self.pids():
-            os.kill(pid, signal.SIGSTOP)
+            _signal(pid, signal.SIGSTOP)
 
     def resume(self):
         for pid in reversed(self.pids()):
-            os.kill(pid, signal.SIGCONT)
+            _signal(pid, signal.SIGCONT)
 
     def restart(self):
         self.stop()
@@ -375,6 +375,14 @@ class PgBouncer:
 
     def __exit__(self, *_):
         self.close()
+
+
+def _signal(pid, number):
+    """A backend may end between being listed and being signalled."""
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        pass
 
 
 def _parents():

@@ -108,6 +108,12 @@ class Folder:
             if os.path.exists(self.path):
                 time.sleep(0.1)
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
 
 def as_user(user):
     """
