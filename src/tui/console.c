@@ -573,8 +573,9 @@ static void run_filter_command(struct console *k, const char *text)
 	k->hint[0] = '\0';
 }
 
-static void run_command(struct console *k, const char *line)
+static void run_command(struct console *k, struct line *typed)
 {
+	const char *line = typed->text;
 	struct err err = { 0 };
 	enum command command;
 	const char *arg;
@@ -585,6 +586,8 @@ static void run_command(struct console *k, const char *line)
 		say(k, true, "%s", err.text);
 		return;
 	}
+	while (command != COMMAND_OPEN && typed->len && typed->text[typed->len - 1] == ' ')
+		typed->text[--typed->len] = '\0';
 	switch (command) {
 	case COMMAND_QUIT:
 	case COMMAND_QUIT_LONG:
@@ -632,8 +635,7 @@ static void run_command(struct console *k, const char *line)
 }
 
 /* Puts in what all candidates share; with several they stand in the hint. */
-static void complete_with(
-	struct console *k, struct line *line, size_t from, const struct str *words)
+static void complete_with(struct line *line, size_t from, bool verb, const struct str *words)
 {
 	const char *first = words->s, *s;
 	size_t common = strcspn(first, "\n"), n = 0, i;
@@ -653,12 +655,12 @@ static void complete_with(
 	if (common > line->len - from || n == 1) {
 		text = xmalloc(common + 2);
 		memcpy(text, first, common);
-		text[common] = n == 1 && common && !strchr(":><=", first[common - 1]) ? ' ' : '\0';
+		/* Behind a command's word its argument follows; an id must not get a blank. */
+		text[common] = n == 1 && verb ? ' ' : '\0';
 		text[common + 1] = '\0';
 		line_replace_tail(line, from, text);
 		free(text);
 	}
-	(void)k;
 }
 
 static void candidates(struct console *k, struct line *line, bool apply)
@@ -677,7 +679,7 @@ static void candidates(struct console *k, struct line *line, bool apply)
 		filter_complete(line->text + from, &words);
 	}
 	if (apply)
-		complete_with(k, line, (size_t)from, &words);
+		complete_with(line, (size_t)from, k->mode == MODE_COMMAND && from == 0, &words);
 	if (!k->hint_error) {
 		for (i = 0; i < words.len; i++)
 			if (words.s[i] == '\n')
@@ -711,7 +713,7 @@ static void type_command(struct console *k, uint32_t key)
 	if (key == INPUT_ENTER) {
 		k->mode = MODE_VIEW;
 		line_remember(&k->command);
-		run_command(k, k->command.text);
+		run_command(k, &k->command);
 		return;
 	}
 	if (key == INPUT_ESC || (key == INPUT_BACKSPACE && !k->command.len)) {

@@ -1,0 +1,356 @@
+"""The console in a pseudo-terminal: it draws, follows keys, and gives the terminal back on every way out."""
+
+import base64
+import os
+import random
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+from pty_program import STAGE, Program, environment  # noqa: E402
+
+ALT, CURSOR_KEYS, CURSOR, PASTE = 1049, 1, 25, 2004
+
+
+def stage(*args, rows=24, columns=80, **env):
+    return Program(STAGE, *map(str, args), rows=rows, columns=columns, env=environment(**env))
+
+
+class Case(unittest.TestCase):
+    def given_back(self, program):
+        """The terminal is as it was: settings, screen, cursor, modes."""
+        self.assertEqual(program.settings(), program.before)
+        modes = program.screen.modes
+        self.assertFalse(modes.get(ALT, False), "still on the alternate screen")
+        self.assertFalse(modes.get(CURSOR_KEYS, False), "still in application mode")
+        self.assertTrue(modes.get(CURSOR, True), "the cursor is hidden")
+        self.assertFalse(modes.get(PASTE, False), "still in bracketed paste")
+        self.assertFalse(modes.get(1000, False), "still reports the mouse")
+
+
+class Draws(Case):
+    def test_board(self):
+        with stage("mixed") as p:
+            p.wait("worker-1").wait("by need")
+            self.assertIn("[READ-ONLY]", p.screen.line(0))
+            self.assertRegex(p.screen.text, r"T STUCK +orders/app:-42")
+            self.assertEqual(p.screen.unknown, [])
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+            self.given_back(p)
+
+    def test_every_size_and_back(self):
+        with stage("mixed") as p:
+            p.wait("by need")
+            for rows, columns in ((36, 120), (50, 200), (60, 250), (24, 80), (8, 40), (24, 80)):
+                p.resize(rows, columns)
+                p.wait("by need")
+                self.assertIn("baton", p.screen.line(0))
+                self.assertIn("by need", p.screen.line(rows - 1))
+
+    def test_too_small_says_so(self):
+        with stage("mixed", rows=5, columns=20) as p:
+            p.wait("too small")
+            self.assertIn("20x5", p.screen.text.replace("\n", " "))
+            p.resize(24, 80)
+            p.wait("by need")
+            for rows, columns in ((1, 1), (2, 3), (1, 200), (60, 2), (24, 80)):
+                p.resize(rows, columns)
+                p.settle()
+            p.wait("by need")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
+    def test_resized_while_keys_come(self):
+        seed = int(time.time())
+        dice = random.Random(seed)
+        with stage(5000, 50, 20) as p:
+            p.wait("by need")
+            for _ in range(60):
+                p.keys(dice.choice(["j", "k", "G", "g", "\x1b[6~", "\x1b[5~", "S", "3", "1", "4", "\r", "]", "[", "l", "h"]))
+                p.resize(dice.randint(1, 60), dice.randint(1, 250))
+                p.read(dice.random() * 0.02)
+                self.assertIsNone(p.poll(), f"seed {seed}")
+            p.resize(24, 80)
+            p.keys("\x1b")
+            time.sleep(0.1)
+            p.keys("1")
+            p.wait("by ")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+            self.given_back(p)
+
+    def test_hostile_names_are_text(self):
+        with stage("mixed", rows=50, columns=200) as p:
+            p.wait("evil")
+            self.assertIn(r"evil\x0a\x1b]0;", p.screen.text)
+            self.assertEqual([o for o in p.screen.osc if o.startswith(("0;", "2;"))], [])
+            self.assertEqual(p.screen.bells, 0)
+
+    def test_at_rest_little_is_written(self):
+        with stage("calm") as p:
+            p.wait("by need").settle(1.0)
+            before = len(p.raw)
+            deadline = time.monotonic() + 4
+            while time.monotonic() < deadline:
+                p.read(0.2)
+            self.assertLess(len(p.raw) - before, 200)
+
+
+class Keys(Case):
+    def cursor_row(self, screen):
+        return next((line for line in screen.text.split("\n") if line.startswith("▌")), "")
+
+    def test_moves(self):
+        with stage("mixed") as p:
+            p.wait("by need")
+            for keys, expect in (("j", "billing"), ("\x1b[B", "app:-42"), ("k", "billing"), ("\x1bOA", "west"), ("G", "router"),
+                                 ("g", "west"), ("\x1b[F", "router"), ("\x1b[H", "west")):
+                p.keys(keys).wait(lambda s, e=expect: e in self.cursor_row(s))
+
+    def test_filter_live_and_escape(self):
+        with stage("mixed") as p:
+            p.wait("by need").keys("/")
+            p.keys("state:held").wait(lambda s: "STALE" not in s.text)
+            p.keys("\x1b").wait("STALE")
+            p.keys("/state:helt\r").wait("is no state")
+            self.assertIn("helt", p.screen.line(23))
+            p.keys("\x7fd\r").wait(lambda s: "/state:held" in s.line(23) and "STALE" not in s.text)
+            p.keys("\x1b").wait("STALE")
+            p.keys("/nothing\r").wait("No row matches")
+
+    def test_commands(self):
+        with stage("mixed") as p:
+            p.wait("by need").keys(":sor").wait("sort")
+            p.keys("\x15sort -age\r").wait("sorted by age")
+            p.keys(":nonsense\r").wait("is no command")
+            p.keys(":theme nothing\r").wait("no theme")
+            p.keys(":theme light\r").wait("theme light")
+            p.keys(":source orders\r").wait(lambda s: "elections" not in s.text)
+            p.keys(":filter\r").wait("elections")
+            p.keys(":open ctl/elec\tbil\t\r").wait("stale-holder")
+            p.keys(":sources\r").wait("ANSWER")
+            p.keys(":view events\r").wait("WHAT")
+            p.keys("2").wait("no runs here")
+            p.keys("5").wait("only reads")
+            p.keys(":q\r")
+            self.assertEqual(p.end(), 0)
+
+    def test_tab_completes(self):
+        with stage("mixed") as p:
+            p.wait("by need").keys(":the\tlig\t").wait(lambda s: s.line(23).startswith(":theme light"))
+            p.keys("\x15filter state:sta\t").wait(lambda s: s.line(23).startswith(":filter state:stale"))
+            p.keys("\x1b").wait("by need")
+            p.keys(":\x1b[A").wait(lambda s: s.line(23).startswith(":"))
+
+    def test_help_is_searched(self):
+        with stage("mixed") as p:
+            p.wait("by need").keys("?").wait("Moving")
+            p.keys("bracket").wait("Nothing in the help")
+            p.keys("\x15clipb").wait(lambda s: "Moving" not in s.text)
+            p.keys("\x15copy").wait("marked rows")
+            p.keys("\x1b").wait("by need")
+            p.keys("\x1bOP").wait("Moving")
+
+    def test_views_and_back(self):
+        with stage("mixed") as p:
+            p.wait("by need").keys("jj\r").wait("idle-holder").wait("what happened")
+            p.keys("3").wait("TIME (UTC)").keys("[").wait("what happened").keys("[").wait("by need")
+            p.keys("]").wait("what happened").keys("]").wait("TIME (UTC)")
+            p.keys("\x1b").wait("what happened")
+            p.keys("\x1b").wait("by need")
+
+    def test_marks_and_copy(self):
+        with stage("mixed") as p:
+            p.wait("by need").keys("j").keys("  ").wait("2 marked")
+            p.keys("y").wait("2 ids sent")
+            sent = [o for o in p.screen.osc if o.startswith("52;c;")]
+            self.assertEqual(base64.b64decode(sent[-1][5:]).decode(), "ctl/elections/billing\norders/app:-42")
+            p.keys("/x\x1b").wait(lambda s: "marked" not in s.line(23))
+            p.keys("gjjy").wait("clipboard: orders")
+            sent = [o for o in p.screen.osc if o.startswith("52;c;")]
+            self.assertEqual(base64.b64decode(sent[-1][5:]).decode(), "orders/app:-42")
+
+    def test_pause(self):
+        with stage(1000, 100, 50) as p:
+            p.wait("by need").keys("Z").wait("[PAUSED]")
+            p.settle(0.5)
+            before = len(p.raw)
+            time.sleep(0.4)
+            p.read(0)
+            self.assertLess(len(p.raw) - before, 300)
+            p.keys("Z").wait(lambda s: "PAUSED" not in s.line(0))
+
+    def test_paste_is_never_run(self):
+        with stage("mixed") as p:
+            p.wait("by need")
+            p.keys("\x1b[200~q:q\r:theme light\r\x1b[201~").wait("not run as keys")
+            self.assertIsNone(p.poll())
+            p.keys("/\x1b[200~state:held\r\x1b[201~").wait(lambda s: "/state:held" in s.line(23))
+            p.keys("\x1b").wait("STALE")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
+    def test_mouse(self):
+        with stage("mixed") as p:
+            p.wait("by need")
+            p.keys("\x1b[<0;20;6M")
+            p.settle()
+            self.assertTrue(p.screen.line(3).startswith("▌"), "off by default")
+            p.keys("m").wait(lambda s: s.modes.get(1006))
+            p.keys("\x1b[<0;20;6M\x1b[<0;20;6m").wait(lambda s: s.line(5).startswith("▌"))
+            p.keys("\x1b[<64;20;6M").wait(lambda s: s.line(4).startswith("▌"))
+            p.keys("\x1b[<0;20;6M\x1b[<0;20;6m\x1b[<0;20;6M\x1b[<0;20;6m").wait("what happened")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+            self.given_back(p)
+
+
+class Looks(Case):
+    def test_no_color(self):
+        with stage("mixed", NO_COLOR="1") as p:
+            p.wait("by need").keys("jj\r").wait("idle-holder").keys("4").wait("ANSWER").keys("q").end()
+            self.assertEqual(p.screen.colours_seen, set())
+            self.assertIn(7, p.screen.attributes_seen)
+
+    def test_colours_without_it(self):
+        with stage("mixed") as p:
+            p.wait("by need").keys("q").end()
+            self.assertNotEqual(p.screen.colours_seen, set())
+
+    def test_ascii(self):
+        for env in ({"STAGE_ASCII": "1"}, {"LC_ALL": "C"}):
+            with stage("mixed", **env) as p:
+                p.wait("by need").keys("jj\r").wait("idle-holder").keys("3").wait("WHAT").keys("4").wait("ANSWER")
+                p.keys("?").wait("Moving").keys("\x1b").settle(0.2).keys("q").end()
+                self.assertEqual([b for b in p.raw if b >= 0x80], [], env)
+
+    def test_terminals(self):
+        for term in ("xterm", "xterm-256color", "screen", "tmux-256color", "linux", "vt100", "vt220", "rxvt"):
+            with self.subTest(term), stage("mixed", TERM=term) as p:
+                p.settle(0.3)
+                self.assertIn(b"by need", p.raw)
+                p.keys("q")
+                self.assertEqual(p.end(), 0)
+                self.assertEqual(p.settings(), p.before)
+
+    def test_background_is_asked_and_awaited(self):
+        with stage("mixed", COLORFGBG=None) as p:
+            p.wait("by need").wait(lambda s: "11;?" in s.osc)
+            before = len(p.raw)
+            p.keys("\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62c").settle(0.3)
+            self.assertGreater(len(p.raw), before, "the theme did not follow")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
+    def test_late_answer_is_no_typing(self):
+        with stage("mixed", COLORFGBG=None) as p:
+            p.wait("by need").keys("q\x1b]11;rgb:0000/0000/0000\x1b\\")
+            self.assertEqual(p.end(), 0)
+            self.given_back(p)
+
+
+class WaysOut(Case):
+    def test_signals(self):
+        for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 0)):
+            with self.subTest(number), stage("mixed") as p:
+                p.wait("by need").kill(number)
+                self.assertEqual(p.end(), code)
+                if number != signal.SIGHUP:
+                    self.given_back(p)
+
+    def test_interrupt_key(self):
+        with stage("mixed") as p:
+            p.wait("by need").keys("\x03")
+            self.assertEqual(p.end(), 0)
+            self.given_back(p)
+
+    def test_crashes(self):
+        for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGQUIT):
+            with self.subTest(number), stage("mixed") as p:
+                p.wait("by need").keys("m").wait("mouse on")
+                p.kill(number)
+                self.assertEqual(p.end(), -number, "it must end by the signal itself")
+                self.given_back(p)
+
+    def test_stop_and_continue(self):
+        with Program(STAGE, "mixed", env=environment(), job=True) as p:
+            p.wait("by need")
+            for _ in range(3):
+                p.keys("\x1a").wait_state("T").settle()
+                self.given_back(p)
+                p.screen.clear()
+                p.kill(signal.SIGCONT).wait("by need")
+                self.assertTrue(p.screen.modes.get(ALT))
+                p.keys("j").wait("stale-holder")
+                p.keys("k").wait("source west")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+            self.given_back(p)
+
+    def test_stopped_by_force(self):
+        with stage("mixed") as p:
+            p.wait("by need").kill(signal.SIGSTOP).wait_state("T")
+            p.resize(36, 120)
+            p.screen.clear()
+            p.kill(signal.SIGCONT).wait("SOURCE  ")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+            self.given_back(p)
+
+    def test_lost_terminal(self):
+        with stage(1000, 100, 20) as p:
+            p.wait("by need")
+            os.close(p.fd)
+            os.close(p.tty)
+            p.fd = p.tty = None
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            deadline = time.monotonic() + 5
+            while p.poll() is None:
+                self.assertLess(time.monotonic(), deadline, "it goes on without a terminal")
+                time.sleep(0.01)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.assertLess(after.ru_utime - before.ru_utime, 2, "it span")
+
+    def test_lost_terminal_without_hangup(self):
+        """nohup: SIGHUP does nothing, and the end of input has to be enough."""
+        with Program("/bin/sh", "-c", f'trap "" HUP; exec {STAGE} mixed', env=environment()) as p:
+            p.wait("by need")
+            os.close(p.fd)
+            os.close(p.tty)
+            p.fd = p.tty = None
+            deadline = time.monotonic() + 5
+            while p.poll() is None:
+                self.assertLess(time.monotonic(), deadline, "it goes on without a terminal")
+                time.sleep(0.01)
+
+
+class NoScreen(unittest.TestCase):
+    def run_stage(self, term="xterm-256color", stdin=subprocess.DEVNULL):
+        return subprocess.run([STAGE, "mixed"], stdin=stdin, capture_output=True, text=True,
+                              env=environment(TERM=term), timeout=20)
+
+    def test_no_terminal(self):
+        done = self.run_stage()
+        self.assertEqual(done.returncode, 69)
+        self.assertIn("baton list", done.stderr)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+
+    def test_terminals_that_are_none(self):
+        for term, says in (("dumb", "can't move its cursor"), ("", "TERM is not set"), (None, "TERM is not set"),
+                           ("no-such-terminal", "doesn't know")):
+            with self.subTest(term), Program(STAGE, "mixed", env=environment(TERM=term)) as p:
+                self.assertEqual(p.end(), 69)
+                self.assertIn(says, " ".join(p.screen.text.split()).replace("doesn' t", "doesn't"))
+                self.assertNotIn(b"\x1b[?1049h", p.raw)
+                self.assertEqual(p.settings(), p.before)
+
+
+if __name__ == "__main__":
+    unittest.main()
