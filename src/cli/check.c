@@ -201,37 +201,37 @@ static void check_json(
 	const struct check *c, const struct board *board, enum check_status status, struct out *out)
 {
 	struct str summary;
-	struct json j;
+	struct json_writer j;
 	size_t i;
 
 	str_init(&summary, CHECK_TEXT_MAX);
 	check_summary(c, board, &summary);
-	json_init(&j, out);
-	json_map(&j);
-	json_key_text(&j, "schema", "baton/1");
-	json_key_time(&j, "at", board->wall_us, 3);
-	json_key_text(&j, "status", check_word(status));
-	json_key_int(&j, "code", status);
-	json_key_text(&j, "text", summary.s);
-	json_key(&j, "problems");
-	json_list(&j);
+	jw_init(&j, out);
+	jw_map(&j);
+	jw_key_text(&j, "schema", "baton/1");
+	jw_key_time(&j, "at", board->wall_us, 3);
+	jw_key_text(&j, "status", check_word(status));
+	jw_key_int(&j, "code", status);
+	jw_key_text(&j, "text", summary.s);
+	jw_key(&j, "problems");
+	jw_list(&j);
 	for (i = 0; i < c->n; i++) {
 		const struct check_problem *p = &c->problems[i];
 
-		json_map(&j);
-		json_key_text(&j, "status", check_word(p->status));
-		json_key_text(&j, "code", p->code);
-		json_key_text(&j, "id", p->id);
-		json_key_text(&j, "text", p->text);
-		json_map_end(&j);
+		jw_map(&j);
+		jw_key_text(&j, "status", check_word(p->status));
+		jw_key_text(&j, "code", p->code);
+		jw_key_text(&j, "id", p->id);
+		jw_key_text(&j, "text", p->text);
+		jw_map_end(&j);
 	}
-	json_list_end(&j);
-	json_key(&j, "singletons");
-	json_map(&j);
+	jw_list_end(&j);
+	jw_key(&j, "singletons");
+	jw_map(&j);
 	for (i = 0; i < STATE_COUNT; i++)
-		json_key_int(&j, state_word((enum state)i)->word, (int64_t)board->by_state[i]);
-	json_map_end(&j);
-	json_map_end(&j);
+		jw_key_int(&j, state_word((enum state)i)->word, (int64_t)board->by_state[i]);
+	jw_map_end(&j);
+	jw_map_end(&j);
 	out_char(out, '\n');
 	str_release(&summary);
 }

@@ -5,7 +5,7 @@
 #include "show/show.h"
 
 struct cli;
-struct json;
+struct json_writer;
 
 /* The exit codes of every command; check has its own (see check.c). */
 enum exit_code {

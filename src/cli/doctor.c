@@ -174,56 +174,56 @@ static void doctor_text(const struct doctor *d, struct out *out)
 }
 
 static void doctor_json_source(const struct doctor *d, const struct patient *p,
-	const struct source_config *config, struct json *j)
+	const struct source_config *config, struct json_writer *j)
 {
 	char buf[64];
 	const char *trouble = doctor_outcome(p, &d->look, buf, sizeof(buf));
 	size_t i;
 
-	json_newline(j);
-	json_map(j);
-	json_key_text(j, "name", config->name);
-	json_key_text(j, "kind", config->ops->kind);
-	json_key_text(j, "environment", config->environment);
-	json_key_text(j, "error", trouble);
-	json_key(j, "lines");
-	json_list(j);
+	jw_newline(j);
+	jw_map(j);
+	jw_key_text(j, "name", config->name);
+	jw_key_text(j, "kind", config->ops->kind);
+	jw_key_text(j, "environment", config->environment);
+	jw_key_text(j, "error", trouble);
+	jw_key(j, "lines");
+	jw_list(j);
 	for (i = 0; p->done && i < p->report.n; i++) {
-		json_map(j);
-		json_key_text(j, "level", p->report.lines[i].level);
-		json_key_text(j, "what", p->report.lines[i].what);
-		json_key_text(j, "text", p->report.lines[i].text);
-		json_key_text(j, "advice", p->report.lines[i].advice);
-		json_map_end(j);
+		jw_map(j);
+		jw_key_text(j, "level", p->report.lines[i].level);
+		jw_key_text(j, "what", p->report.lines[i].what);
+		jw_key_text(j, "text", p->report.lines[i].text);
+		jw_key_text(j, "advice", p->report.lines[i].advice);
+		jw_map_end(j);
 	}
-	json_list_end(j);
-	json_map_end(j);
+	jw_list_end(j);
+	jw_map_end(j);
 }
 
 static void doctor_json(const struct doctor *d, struct out *out)
 {
 	const struct settings *s = d->look.settings;
 	const char *trouble;
-	struct json j;
+	struct json_writer j;
 	char *state;
 	size_t i;
 
 	doctor_state(&state, &trouble);
-	json_init(&j, out);
-	json_map(&j);
-	json_key_text(&j, "schema", "baton/1");
-	json_key_time(&j, "at", clock_wall_us(&clock_system), 3);
-	json_key_text(&j, "version", PACKAGE_VERSION);
-	json_key_text(&j, "config", s->path);
-	json_key_bool(&j, "discovered", s->discovered);
-	json_key_text(&j, "memory", state);
-	json_key_text(&j, "memory_error", trouble);
-	json_key(&j, "sources");
-	json_list(&j);
+	jw_init(&j, out);
+	jw_map(&j);
+	jw_key_text(&j, "schema", "baton/1");
+	jw_key_time(&j, "at", clock_wall_us(&clock_system), 3);
+	jw_key_text(&j, "version", PACKAGE_VERSION);
+	jw_key_text(&j, "config", s->path);
+	jw_key_bool(&j, "discovered", s->discovered);
+	jw_key_text(&j, "memory", state);
+	jw_key_text(&j, "memory_error", trouble);
+	jw_key(&j, "sources");
+	jw_list(&j);
 	for (i = 0; i < d->n; i++)
 		doctor_json_source(d, &d->patients[i], &s->sources[i], &j);
-	json_list_end(&j);
-	json_map_end(&j);
+	jw_list_end(&j);
+	jw_map_end(&j);
 	out_char(out, '\n');
 	free(state);
 }

@@ -7,16 +7,16 @@
 
 static int version_run(struct cli *cli)
 {
-	struct json j;
+	struct json_writer j;
 	struct out out;
 
 	out_init(&out, STDOUT_FILENO);
 	if (cli->json) {
-		json_init(&j, &out);
-		json_map(&j);
-		json_key_text(&j, "schema", "baton/1");
-		json_key_text(&j, "version", PACKAGE_VERSION);
-		json_map_end(&j);
+		jw_init(&j, &out);
+		jw_map(&j);
+		jw_key_text(&j, "schema", "baton/1");
+		jw_key_text(&j, "version", PACKAGE_VERSION);
+		jw_map_end(&j);
 		out_char(&out, '\n');
 	} else {
 		out_text(&out, "baton " PACKAGE_VERSION "\n");

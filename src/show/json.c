@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-void json_init(struct json *j, struct out *out)
+void jw_init(struct json_writer *j, struct out *out)
 {
-	*j = (struct json){ .out = out, .time_us = INT64_MIN };
+	*j = (struct json_writer){ .out = out, .time_us = INT64_MIN };
 }
 
 /* What must stand before a value: a comma, unless it is the first or belongs to a key. */
-static void json_before(struct json *j)
+static void jw_before(struct json_writer *j)
 {
 	uint32_t bit = UINT32_C(1) << j->depth;
 
@@ -27,70 +27,70 @@ static void json_before(struct json *j)
 	j->newline = false;
 }
 
-static void json_open(struct json *j, char c)
+static void jw_open(struct json_writer *j, char c)
 {
-	json_before(j);
+	jw_before(j);
 	out_char(j->out, c);
 	if (++j->depth == JSON_DEPTH_MAX)
 		abort();
 	j->filled &= ~(UINT32_C(1) << j->depth);
 }
 
-static void json_shut(struct json *j, char c)
+static void jw_shut(struct json_writer *j, char c)
 {
 	if (j->depth-- == 0)
 		abort();
 	out_char(j->out, c);
 }
 
-void json_map(struct json *j)
+void jw_map(struct json_writer *j)
 {
-	json_open(j, '{');
+	jw_open(j, '{');
 }
 
-void json_map_end(struct json *j)
+void jw_map_end(struct json_writer *j)
 {
-	json_shut(j, '}');
+	jw_shut(j, '}');
 }
 
-void json_list(struct json *j)
+void jw_list(struct json_writer *j)
 {
-	json_open(j, '[');
+	jw_open(j, '[');
 }
 
-void json_list_end(struct json *j)
+void jw_list_end(struct json_writer *j)
 {
-	json_shut(j, ']');
+	jw_shut(j, ']');
 }
 
-void json_key(struct json *j, const char *key)
+void jw_key(struct json_writer *j, const char *key)
 {
-	json_before(j);
+	jw_before(j);
 	out_char(j->out, '"');
 	out_text(j->out, key);
 	out_mem(j->out, "\":", 2);
 	j->after_key = true;
 }
 
-void json_null(struct json *j)
+void jw_null(struct json_writer *j)
 {
-	json_before(j);
+	jw_before(j);
 	out_mem(j->out, "null", 4);
 }
 
-void json_bool(struct json *j, bool value)
+void jw_bool(struct json_writer *j, bool value)
 {
-	json_before(j);
+	jw_before(j);
 	out_text(j->out, value ? "true" : "false");
 }
 
-void json_int(struct json *j, int64_t value)
+void jw_int(struct json_writer *j, int64_t value)
 {
-	json_before(j);
+	jw_before(j);
 	out_int(j->out, value);
 }
 
-static void json_escape(struct json *j, unsigned char c)
+static void jw_escape(struct json_writer *j, unsigned char c)
 {
 	static const char hex[] = "0123456789abcdef";
 	char text[6] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] };
@@ -106,27 +106,27 @@ static void json_escape(struct json *j, unsigned char c)
 	}
 }
 
-static bool json_plain(unsigned char c)
+static bool jw_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-void json_text(struct json *j, const char *s)
+void jw_text(struct json_writer *j, const char *s)
 {
 	size_t len, i = 0;
 
 	if (!s) {
-		json_null(j);
+		jw_null(j);
 		return;
 	}
-	json_before(j);
+	jw_before(j);
 	out_char(j->out, '"');
 	len = strlen(s);
 	while (i < len) {
 		size_t run = i, n;
 		uint32_t cp;
 
-		while (run < len && json_plain((unsigned char)s[run]))
+		while (run < len && jw_plain((unsigned char)s[run]))
 			run++;
 		out_mem(j->out, s + i, run - i);
 		i = run;
@@ -136,7 +136,7 @@ void json_text(struct json *j, const char *s)
 		if (n == 0)
 			out_mem(j->out, "\\ufffd", 6);
 		else if (n == 1)
-			json_escape(j, (unsigned char)s[i]);
+			jw_escape(j, (unsigned char)s[i]);
 		else
 			out_mem(j->out, s + i, n);
 		i += n ? n : 1;
@@ -144,26 +144,26 @@ void json_text(struct json *j, const char *s)
 	out_char(j->out, '"');
 }
 
-void json_big(struct json *j, int64_t value)
+void jw_big(struct json_writer *j, int64_t value)
 {
-	json_before(j);
+	jw_before(j);
 	out_char(j->out, '"');
 	out_int(j->out, value);
 	out_char(j->out, '"');
 }
 
-void json_hex(struct json *j, uint64_t value)
+void jw_hex(struct json_writer *j, uint64_t value)
 {
-	json_before(j);
+	jw_before(j);
 	out_char(j->out, '"');
 	out_hex(j->out, value);
 	out_char(j->out, '"');
 }
 
-void json_time(struct json *j, int64_t wall_us, int digits)
+void jw_time(struct json_writer *j, int64_t wall_us, int digits)
 {
 	if (wall_us == INT64_MIN) {
-		json_null(j);
+		jw_null(j);
 		return;
 	}
 	/* Most rows of a large picture were first seen at one moment: its text is kept. */
@@ -172,51 +172,51 @@ void json_time(struct json *j, int64_t wall_us, int digits)
 		j->time_us = wall_us;
 		j->time_digits = digits;
 	}
-	json_before(j);
+	jw_before(j);
 	out_char(j->out, '"');
 	out_text(j->out, j->time_text);
 	out_char(j->out, '"');
 }
 
-void json_ms(struct json *j, int64_t ms)
+void jw_ms(struct json_writer *j, int64_t ms)
 {
 	if (ms == INT64_MIN)
-		json_null(j);
+		jw_null(j);
 	else
-		json_int(j, ms);
+		jw_int(j, ms);
 }
 
-void json_key_text(struct json *j, const char *key, const char *s)
+void jw_key_text(struct json_writer *j, const char *key, const char *s)
 {
-	json_key(j, key);
-	json_text(j, s);
+	jw_key(j, key);
+	jw_text(j, s);
 }
 
-void json_key_int(struct json *j, const char *key, int64_t value)
+void jw_key_int(struct json_writer *j, const char *key, int64_t value)
 {
-	json_key(j, key);
-	json_int(j, value);
+	jw_key(j, key);
+	jw_int(j, value);
 }
 
-void json_key_bool(struct json *j, const char *key, bool value)
+void jw_key_bool(struct json_writer *j, const char *key, bool value)
 {
-	json_key(j, key);
-	json_bool(j, value);
+	jw_key(j, key);
+	jw_bool(j, value);
 }
 
-void json_key_time(struct json *j, const char *key, int64_t wall_us, int digits)
+void jw_key_time(struct json_writer *j, const char *key, int64_t wall_us, int digits)
 {
-	json_key(j, key);
-	json_time(j, wall_us, digits);
+	jw_key(j, key);
+	jw_time(j, wall_us, digits);
 }
 
-void json_key_ms(struct json *j, const char *key, int64_t ms)
+void jw_key_ms(struct json_writer *j, const char *key, int64_t ms)
 {
-	json_key(j, key);
-	json_ms(j, ms);
+	jw_key(j, key);
+	jw_ms(j, ms);
 }
 
-void json_newline(struct json *j)
+void jw_newline(struct json_writer *j)
 {
 	j->newline = true;
 }

@@ -8,16 +8,16 @@
 #include <string.h>
 
 struct show_json_state {
-	struct json j;
+	struct json_writer j;
 	bool sections; /* inside a list of items, not an object of its own */
 };
 
-static struct json *json_of(struct show *show)
+static struct json_writer *json_of(struct show *show)
 {
 	if (!show->state) {
 		struct show_json_state *state = xcalloc(1, sizeof(*state));
 
-		json_init(&state->j, show->out);
+		jw_init(&state->j, show->out);
 		show->state = state;
 	}
 	return &((struct show_json_state *)show->state)->j;
@@ -32,23 +32,23 @@ static void js_free(struct show *show)
 
 static void js_head(struct show *show)
 {
-	struct json *j = json_of(show);
+	struct json_writer *j = json_of(show);
 
-	json_map(j);
-	json_key_text(j, "schema", "baton/1");
-	json_key_time(j, "at", show->now_us, 3);
+	jw_map(j);
+	jw_key_text(j, "schema", "baton/1");
+	jw_key_time(j, "at", show->now_us, 3);
 }
 
 static void js_begin(struct show *show, const char *page)
 {
 	js_head(show);
 	if (strcmp(page, "role") == 0)
-		json_key(json_of(show), "role");
+		jw_key(json_of(show), "role");
 }
 
 static void js_end(struct show *show)
 {
-	json_map_end(json_of(show));
+	jw_map_end(json_of(show));
 	js_free(show);
 }
 
@@ -60,59 +60,59 @@ static void js_section(struct show *show, enum show_section section)
 		[SHOW_ROLES] = "roles",
 		[SHOW_HISTORY] = "history",
 	};
-	struct json *j = json_of(show);
+	struct json_writer *j = json_of(show);
 
-	json_key(j, keys[section]);
-	json_list(j);
+	jw_key(j, keys[section]);
+	jw_list(j);
 	((struct show_json_state *)show->state)->sections = true;
 }
 
 static void js_section_end(struct show *show, enum show_section section)
 {
 	(void)section;
-	json_list_end(json_of(show));
+	jw_list_end(json_of(show));
 	((struct show_json_state *)show->state)->sections = false;
 }
 
 /* An item stands in its section's list, or under a key of its own. */
-static struct json *js_item(struct show *show, const char *key)
+static struct json_writer *js_item(struct show *show, const char *key)
 {
-	struct json *j = json_of(show);
+	struct json_writer *j = json_of(show);
 
 	if (((struct show_json_state *)show->state)->sections)
-		json_newline(j);
+		jw_newline(j);
 	else if (key)
-		json_key(j, key);
-	json_map(j);
+		jw_key(j, key);
+	jw_map(j);
 	return j;
 }
 
 static void js_value(struct show *show, const struct detail *d)
 {
-	struct json *j = json_of(show);
+	struct json_writer *j = json_of(show);
 
 	if (d->hidden) {
-		json_null(j);
+		jw_null(j);
 		return;
 	}
 	switch (detail_word(d->id)->type) {
 	case DETAIL_TYPE_TEXT:
-		json_text(j, d->s);
+		jw_text(j, d->s);
 		break;
 	case DETAIL_TYPE_HEX:
-		json_hex(j, (uint64_t)d->i);
+		jw_hex(j, (uint64_t)d->i);
 		break;
 	case DETAIL_TYPE_BIG:
-		json_big(j, d->i);
+		jw_big(j, d->i);
 		break;
 	case DETAIL_TYPE_TIME:
-		json_time(j, d->i, 6);
+		jw_time(j, d->i, 6);
 		break;
 	case DETAIL_TYPE_BOOL:
-		json_bool(j, d->i != 0);
+		jw_bool(j, d->i != 0);
 		break;
 	default:
-		json_ms(j, show_detail_now(d, show->now_ms));
+		jw_ms(j, show_detail_now(d, show->now_ms));
 		break;
 	}
 }
@@ -125,155 +125,155 @@ static bool js_is_list(enum detail_id id)
 
 static void js_details(struct show *show, const char *key, const struct detail *details, size_t n)
 {
-	struct json *j = json_of(show);
+	struct json_writer *j = json_of(show);
 	uint16_t count[DETAIL_COUNT] = { 0 };
 	size_t i, k;
 
 	for (i = 0; i < n; i++)
 		count[details[i].id]++;
-	json_key(j, key);
-	json_map(j);
+	jw_key(j, key);
+	jw_map(j);
 	for (i = 0; i < n; i++) {
 		const struct detail *d = &details[i];
 
 		if (!count[d->id])
 			continue;
-		json_key(j, detail_word(d->id)->word);
+		jw_key(j, detail_word(d->id)->word);
 		if (count[d->id] == 1 && !js_is_list(d->id)) {
 			js_value(show, d);
 		} else {
-			json_list(j);
+			jw_list(j);
 			for (k = i; k < n; k++)
 				if (details[k].id == d->id)
 					js_value(show, &details[k]);
-			json_list_end(j);
+			jw_list_end(j);
 		}
 		count[d->id] = 0;
 	}
-	json_map_end(j);
+	jw_map_end(j);
 }
 
 static void js_hidden_names(struct show *show, const struct detail *details, size_t n)
 {
-	struct json *j = json_of(show);
+	struct json_writer *j = json_of(show);
 	size_t i;
 
-	json_key(j, "hidden");
-	json_list(j);
+	jw_key(j, "hidden");
+	jw_list(j);
 	for (i = 0; i < n; i++)
 		if (details[i].hidden)
-			json_text(j, detail_word(details[i].id)->word);
-	json_list_end(j);
+			jw_text(j, detail_word(details[i].id)->word);
+	jw_list_end(j);
 }
 
-static void js_source_hidden(struct json *j, const struct snapshot *snap)
+static void js_source_hidden(struct json_writer *j, const struct snapshot *snap)
 {
 	size_t i;
 
-	json_key(j, "hidden");
-	json_list(j);
+	jw_key(j, "hidden");
+	jw_list(j);
 	for (i = 0; i < snap->n_hidden; i++)
-		json_text(j, snap->hidden[i].what);
-	json_list_end(j);
-	json_key(j, "remedies");
-	json_list(j);
+		jw_text(j, snap->hidden[i].what);
+	jw_list_end(j);
+	jw_key(j, "remedies");
+	jw_list(j);
 	for (i = 0; i < snap->n_hidden; i++)
-		json_text(j, snap->hidden[i].remedy);
-	json_list_end(j);
+		jw_text(j, snap->hidden[i].remedy);
+	jw_list_end(j);
 }
 
-static void js_cost(struct json *j, const struct source_cost *cost)
+static void js_cost(struct json_writer *j, const struct source_cost *cost)
 {
-	json_key(j, "cost");
-	json_map(j);
-	json_key_int(j, "requests", (int64_t)cost->requests);
-	json_key_int(j, "bytes_in", (int64_t)cost->bytes_in);
-	json_key_int(j, "bytes_out", (int64_t)cost->bytes_out);
-	json_key_ms(j, "round_trip_ms", cost->round_trip_ms);
-	json_map_end(j);
+	jw_key(j, "cost");
+	jw_map(j);
+	jw_key_int(j, "requests", (int64_t)cost->requests);
+	jw_key_int(j, "bytes_in", (int64_t)cost->bytes_in);
+	jw_key_int(j, "bytes_out", (int64_t)cost->bytes_out);
+	jw_key_ms(j, "round_trip_ms", cost->round_trip_ms);
+	jw_map_end(j);
 }
 
 static void js_source(struct show *show, const struct snapshot *snap, const struct row *cross)
 {
-	struct json *j = js_item(show, "source");
+	struct json_writer *j = js_item(show, "source");
 	const struct row *self = snap->self;
 	char why[64];
 
-	json_key_text(j, "name", snap->source);
-	json_key_text(j, "kind", snap->kind);
-	json_key_text(j, "environment", snap->environment);
-	json_key_text(j, "state", source_state_word(snap->state));
-	json_key_ms(j, "age_ms",
+	jw_key_text(j, "name", snap->source);
+	jw_key_text(j, "kind", snap->kind);
+	jw_key_text(j, "environment", snap->environment);
+	jw_key_text(j, "state", source_state_word(snap->state));
+	jw_key_ms(j, "age_ms",
 		snap->picture_ms == TIME_UNKNOWN ? TIME_UNKNOWN : show->now_ms - snap->picture_ms);
-	json_key_text(j, "error", show_source_error(show, snap, why, sizeof(why)));
-	json_key_time(j, "error_since", snap->error ? snap->error_since_us : TIME_UNKNOWN, 3);
-	json_key_text(j, "server", snap->server);
+	jw_key_text(j, "error", show_source_error(show, snap, why, sizeof(why)));
+	jw_key_time(j, "error_since", snap->error ? snap->error_since_us : TIME_UNKNOWN, 3);
+	jw_key_text(j, "server", snap->server);
 	js_source_hidden(j, snap);
-	json_key_bool(j, "protect", snap->protect);
-	json_key_bool(j, "live", snap->live);
-	json_key_bool(j, "needs_attention",
+	jw_key_bool(j, "protect", snap->protect);
+	jw_key_bool(j, "live", snap->live);
+	jw_key_bool(j, "needs_attention",
 		(self && self->v.needs_attention) || (cross && cross->v.needs_attention) ||
 			snap->state == SOURCE_FAILING);
 	js_cost(j, &snap->cost);
 	js_details(show, "detail", self ? self->s->details : NULL, self ? self->s->n_details : 0);
 	if (!self) {
-		json_key(j, "members");
-		json_list(j);
-		json_list_end(j);
+		jw_key(j, "members");
+		jw_list(j);
+		jw_list_end(j);
 	}
 }
 
 static void js_object_end(struct show *show)
 {
-	json_map_end(json_of(show));
+	jw_map_end(json_of(show));
 }
 
-static void js_token(struct json *j, const char *key, bool has, int64_t token)
+static void js_token(struct json_writer *j, const char *key, bool has, int64_t token)
 {
-	json_key(j, key);
+	jw_key(j, key);
 	if (has)
-		json_big(j, token);
+		jw_big(j, token);
 	else
-		json_null(j);
+		jw_null(j);
 }
 
 static void js_singleton(struct show *show, const struct snapshot *snap, const struct row *row)
 {
 	const struct singleton *s = row->s;
 	const struct verdict *v = &row->v;
-	struct json *j = js_item(show, "singleton");
+	struct json_writer *j = js_item(show, "singleton");
 
-	json_key_text(j, "id", s->id);
-	json_key_text(j, "source", snap->source);
-	json_key_text(j, "name", s->name);
-	json_key_text(j, "mechanism", mechanism_word(s->mechanism)->word);
-	json_key_text(j, "state", state_word(board_state(snap, row))->word);
-	json_key_bool(j, "needs_attention", v->needs_attention);
+	jw_key_text(j, "id", s->id);
+	jw_key_text(j, "source", snap->source);
+	jw_key_text(j, "name", s->name);
+	jw_key_text(j, "mechanism", mechanism_word(s->mechanism)->word);
+	jw_key_text(j, "state", state_word(board_state(snap, row))->word);
+	jw_key_bool(j, "needs_attention", v->needs_attention);
 	js_token(j, "token", s->has_token, s->token);
-	json_key_text(j, "token_kind", token_kind_word(s->token_kind)->word);
+	jw_key_text(j, "token_kind", token_kind_word(s->token_kind)->word);
 	js_token(j, "highest_token", v->has_highest, v->highest_token);
-	json_key_ms(j, "lease_granted_ms", s->lease_granted_ms);
-	json_key_ms(j, "lease_remaining_ms",
+	jw_key_ms(j, "lease_granted_ms", s->lease_granted_ms);
+	jw_key_ms(j, "lease_remaining_ms",
 		s->lease_deadline_ms == TIME_UNKNOWN ? TIME_UNKNOWN
 						     : s->lease_deadline_ms - show->now_ms);
-	json_key_time(j, "first_seen", v->first_seen_us, 3);
-	json_key_time(j, "state_since", v->state_since_us, 3);
-	json_key_time(j, "known_since", v->known_since_us, 3);
+	jw_key_time(j, "first_seen", v->first_seen_us, 3);
+	jw_key_time(j, "state_since", v->state_since_us, 3);
+	jw_key_time(j, "known_since", v->known_since_us, 3);
 	js_details(show, "detail", s->details, s->n_details);
 }
 
 static void js_singleton_end(struct show *show, const struct snapshot *snap, const struct row *row)
 {
-	struct json *j = json_of(show);
+	struct json_writer *j = json_of(show);
 
 	(void)snap;
 	/* No mechanism that this program reads has runs yet. */
-	json_key(j, "runs");
-	json_list(j);
-	json_list_end(j);
-	json_key_text(j, "role", row->v.role);
-	json_key_text(j, "fit", row->v.fit);
-	json_map_end(j);
+	jw_key(j, "runs");
+	jw_list(j);
+	jw_list_end(j);
+	jw_key_text(j, "role", row->v.role);
+	jw_key_text(j, "fit", row->v.fit);
+	jw_map_end(j);
 }
 
 static void js_claims(struct show *show, enum claim_kind kind, size_t n)
@@ -285,133 +285,133 @@ static void js_claims(struct show *show, enum claim_kind kind, size_t n)
 	};
 
 	(void)n;
-	json_key(json_of(show), keys[kind]);
-	json_list(json_of(show));
+	jw_key(json_of(show), keys[kind]);
+	jw_list(json_of(show));
 }
 
 static void js_claims_end(struct show *show, enum claim_kind kind)
 {
 	(void)kind;
-	json_list_end(json_of(show));
+	jw_list_end(json_of(show));
 }
 
 static void js_claim(struct show *show, const struct claim *claim)
 {
-	struct json *j = json_of(show);
+	struct json_writer *j = json_of(show);
 
-	json_map(j);
-	json_key_text(j, "identity", claim->identity);
-	json_key_text(j, "key", claim->key);
+	jw_map(j);
+	jw_key_text(j, "identity", claim->identity);
+	jw_key_text(j, "key", claim->key);
 	if (claim->kind == CLAIM_WAITER)
-		json_key_ms(j, "position", claim->position ? (int64_t)claim->position : INT64_MIN);
+		jw_key_ms(j, "position", claim->position ? (int64_t)claim->position : INT64_MIN);
 	js_details(show, "detail", claim->details, claim->n_details);
 	js_hidden_names(show, claim->details, claim->n_details);
-	json_map_end(j);
+	jw_map_end(j);
 }
 
 static void js_findings(struct show *show, size_t n)
 {
 	(void)n;
-	json_key(json_of(show), "findings");
-	json_list(json_of(show));
+	jw_key(json_of(show), "findings");
+	jw_list(json_of(show));
 }
 
 static void js_finding(struct show *show, const struct finding *f)
 {
-	struct json *j = json_of(show);
+	struct json_writer *j = json_of(show);
 
-	json_map(j);
-	json_key_text(j, "code", finding_word(f->code)->word);
-	json_key_text(j, "severity", severity_word(f->severity)->word);
-	json_key_text(j, "text", f->text);
-	json_key_text(j, "advice", f->advice);
-	json_key_time(j, "since", f->since_us, 3);
+	jw_map(j);
+	jw_key_text(j, "code", finding_word(f->code)->word);
+	jw_key_text(j, "severity", severity_word(f->severity)->word);
+	jw_key_text(j, "text", f->text);
+	jw_key_text(j, "advice", f->advice);
+	jw_key_time(j, "since", f->since_us, 3);
 	js_details(show, "evidence", f->evidence, f->n_evidence);
-	json_map_end(j);
+	jw_map_end(j);
 }
 
 static void js_list_end(struct show *show)
 {
-	json_list_end(json_of(show));
+	jw_list_end(json_of(show));
 }
 
-static void js_tristate(struct json *j, const char *key, enum tristate value)
+static void js_tristate(struct json_writer *j, const char *key, enum tristate value)
 {
-	json_key(j, key);
+	jw_key(j, key);
 	if (value == TRI_UNKNOWN)
-		json_null(j);
+		jw_null(j);
 	else
-		json_bool(j, value == TRI_YES);
+		jw_bool(j, value == TRI_YES);
 }
 
-static void js_witnesses(struct json *j, const struct role_view *view)
+static void js_witnesses(struct json_writer *j, const struct role_view *view)
 {
 	size_t i;
 
-	json_key(j, "witnesses");
-	json_list(j);
+	jw_key(j, "witnesses");
+	jw_list(j);
 	for (i = 0; i < view->role->n_witnesses; i++) {
 		const struct row *row = view->witnesses[i];
 		const struct snapshot *snap = view->sources[i];
 		const struct claim *holder = row ? singleton_holder(row->s) : NULL;
 
-		json_map(j);
-		json_key_text(j, "id", view->role->witnesses[i]);
-		json_key_text(j, "source", snap ? snap->source : NULL);
-		json_key_text(
+		jw_map(j);
+		jw_key_text(j, "id", view->role->witnesses[i]);
+		jw_key_text(j, "source", snap ? snap->source : NULL);
+		jw_key_text(
 			j, "state", row && snap ? state_word(board_state(snap, row))->word : NULL);
-		json_key_text(j, "holder", holder ? holder->identity : NULL);
-		json_map_end(j);
+		jw_key_text(j, "holder", holder ? holder->identity : NULL);
+		jw_map_end(j);
 	}
-	json_list_end(j);
+	jw_list_end(j);
 }
 
 static void js_role(struct show *show, const struct role_view *view)
 {
 	struct show_json_state *state = show->state;
-	struct json *j = json_of(show);
+	struct json_writer *j = json_of(show);
 	const struct verdict *v = view->self ? &view->self->v : NULL;
 
 	if (state->sections)
-		json_newline(j);
-	json_map(j);
-	json_key_text(j, "name", view->role->name);
-	json_key_text(j, "state", state_word(view->self->v.state)->word);
-	json_key_bool(j, "needs_attention", v && v->needs_attention);
-	json_key_text(j, "harm", harm_word(view->role->harm));
+		jw_newline(j);
+	jw_map(j);
+	jw_key_text(j, "name", view->role->name);
+	jw_key_text(j, "state", state_word(view->self->v.state)->word);
+	jw_key_bool(j, "needs_attention", v && v->needs_attention);
+	jw_key_text(j, "harm", harm_word(view->role->harm));
 	js_tristate(j, "idempotent", view->role->idempotent);
 	js_tristate(j, "fenced", view->role->fenced);
-	json_key_text(j, "fit", v ? v->fit : NULL);
+	jw_key_text(j, "fit", v ? v->fit : NULL);
 	js_witnesses(j, view);
 }
 
 static void js_role_end(struct show *show, const struct role_view *view)
 {
 	(void)view;
-	json_map_end(json_of(show));
+	jw_map_end(json_of(show));
 }
 
 static void js_event(struct show *show, const struct event *e)
 {
-	struct json *j = js_item(show, NULL);
+	struct json_writer *j = js_item(show, NULL);
 
-	json_key_time(j, "at", e->at_us, 3);
-	json_key_text(j, "what", e->what);
-	json_key_text(j, "text", e->text);
+	jw_key_time(j, "at", e->at_us, 3);
+	jw_key_text(j, "what", e->what);
+	jw_key_text(j, "text", e->text);
 	js_token(j, "token", e->token != 0, e->token);
-	json_map_end(j);
+	jw_map_end(j);
 }
 
 static void js_change(
 	struct show *show, const char *what, const struct snapshot *snap, const struct row *row)
 {
-	struct json *j = json_of(show);
+	struct json_writer *j = json_of(show);
 
 	js_head(show);
-	json_key_text(j, "event", what);
+	jw_key_text(j, "event", what);
 	/* A source's line carries its name in the object that follows. */
 	(void)snap;
-	json_key_text(j, "id", row ? row->s->id : NULL);
+	jw_key_text(j, "id", row ? row->s->id : NULL);
 }
 
 static void js_change_end(struct show *show)

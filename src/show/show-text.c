@@ -550,6 +550,7 @@ static void text_change_end(struct show *show)
 
 const struct show_ops show_text = {
 	.name = "text",
+	.roles_among = true,
 	.begin = text_begin,
 	.end = text_end,
 	.section = text_section,

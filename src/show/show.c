@@ -96,6 +96,7 @@ struct show_entry {
 	uint64_t key;
 	const struct row *row;
 	const struct snapshot *snap;
+	const struct role_view *role; /* instead of a singleton; NULL */
 	enum state state;
 };
 
@@ -129,9 +130,30 @@ static uint64_t show_key(const char *id)
 	return key;
 }
 
-static struct show_entry *show_sorted(const struct board *board, uint32_t states, size_t *ret_n)
+static bool show_wants(uint32_t states, enum state state)
 {
-	struct show_entry *entries = xcalloc(board->n_rows + 1, sizeof(*entries));
+	return !states || states & (UINT32_C(1) << state);
+}
+
+static size_t show_add_roles(const struct board *board, uint32_t states, struct show_entry *entries)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < board->n_roles; i++) {
+		const struct role_view *role = &board->roles[i];
+
+		if (show_wants(states, role->self->v.state))
+			entries[n++] = (struct show_entry){
+				.row = role->self, .role = role, .state = role->self->v.state
+			};
+	}
+	return n;
+}
+
+static struct show_entry *show_sorted(
+	const struct board *board, uint32_t states, bool roles, size_t *ret_n)
+{
+	struct show_entry *entries = xcalloc(board->n_rows + board->n_roles + 1, sizeof(*entries));
 	size_t n = 0, common = SIZE_MAX, i, k;
 
 	for (i = 0; i < board->n_snapshots; i++) {
@@ -141,13 +163,17 @@ static struct show_entry *show_sorted(const struct board *board, uint32_t states
 			const struct row *row = snapshot_row(snap, k);
 			enum state state = board_state(snap, row);
 
-			if (states && !(states & (UINT32_C(1) << state)))
+			if (!show_wants(states, state))
 				continue;
 			entries[n] =
 				(struct show_entry){ .row = row, .snap = snap, .state = state };
 			common = show_common(entries[0].row->s->id, row->s->id, common);
 			n++;
 		}
+	}
+	if (roles && board->n_roles) {
+		n += show_add_roles(board, states, entries + n);
+		common = 0;
 	}
 	for (i = 0; i < n; i++)
 		entries[i].key = show_key(entries[i].row->s->id + common);
@@ -234,7 +260,7 @@ static void show_roles(struct show *show, const struct board *board, uint32_t st
 
 	show->ops->section(show, SHOW_ROLES);
 	for (i = 0; i < board->n_roles; i++)
-		if (!states || states & (UINT32_C(1) << board->roles[i].self->v.state))
+		if (show_wants(states, board->roles[i].self->v.state))
 			walk_role(show, &board->roles[i]);
 	show->ops->section_end(show, SHOW_ROLES);
 }
@@ -242,15 +268,19 @@ static void show_roles(struct show *show, const struct board *board, uint32_t st
 void show_list(struct show *show, const struct board *board, uint32_t states)
 {
 	size_t n, i;
-	struct show_entry *entries = show_sorted(board, states, &n);
+	struct show_entry *entries = show_sorted(board, states, show->ops->roles_among, &n);
 
 	show->ops->begin(show, "list");
 	show_sources(show, board);
 	show->ops->section(show, SHOW_SINGLETONS);
 	for (i = 0; i < n && !show->out->error; i++)
-		walk_singleton(show, entries[i].snap, entries[i].row);
+		if (entries[i].role)
+			walk_role(show, entries[i].role);
+		else
+			walk_singleton(show, entries[i].snap, entries[i].row);
 	show->ops->section_end(show, SHOW_SINGLETONS);
-	show_roles(show, board, states);
+	if (!show->ops->roles_among)
+		show_roles(show, board, states);
 	show->ops->end(show);
 	free(entries);
 }

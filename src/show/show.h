@@ -39,6 +39,7 @@ struct show {
  */
 struct show_ops {
 	const char *name;
+	bool roles_among; /* roles stand among the singletons, not in a section of their own */
 	void (*begin)(struct show *show, const char *page);
 	void (*end)(struct show *show);
 	void (*section)(struct show *show, enum show_section section);
