@@ -82,12 +82,13 @@ void format_event_time(char *buf, const struct model *m, const struct event *e)
 
 void format_picture_age(char *buf, const struct model *m, int64_t picture_ms, int64_t *next_ms)
 {
-	int64_t age = m->now_ms - picture_ms;
+	int64_t age;
 
 	if (picture_ms == TIME_UNKNOWN) {
 		snprintf(buf, CLOCK_TEXT_MAX, "never");
 		return;
 	}
+	age = m->now_ms - picture_ms;
 	if (age < 5000) {
 		snprintf(buf, CLOCK_TEXT_MAX, "<5s");
 		sooner(next_ms, picture_ms + 5000);
