@@ -87,6 +87,8 @@ int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int6
 			break;
 		if (!range->revision)
 			range->revision = range->header.revision;
+		if (range->more)
+			etcd_store_expect(e->store, range->count);
 		total += range->n;
 		if (total > most || (range->more && range->count > most)) {
 			rc = err_set(err, ERR_LIMIT, "more than %lld keys", (long long)most);
@@ -312,6 +314,7 @@ static void watch_event(
 	 */
 	if (event->kv.mod_revision > scope->revision)
 		scope->revision = event->kv.mod_revision - (a->fragment ? 1 : 0);
+	etcd_store_at(e->store, e->heard_ms);
 	if (event->deleted)
 		etcd_store_delete(e->store, event->kv.key, event->kv.key_len);
 	else

@@ -18,7 +18,10 @@ enum {
 	ETCD_SILENCE_MS = 12000, /* a watch that says nothing for so long, though asked, is dead */
 	ETCD_TTL_EVERY_MS = 1000,
 	ETCD_IN_FLIGHT = 64,
-	ETCD_NAMES_MOST = 1000, /* names found by leases */
+	ETCD_LOST_LEAST = 5, /* leases that vanish at once, */
+	ETCD_LOST_WITHIN_MS = 2000,
+	ETCD_LOST_TERM_MS = 60000, /* ... and a new etcd leader not longer ago */
+	ETCD_NAMES_MOST = 1000,    /* names found by leases */
 };
 
 /* One endpoint, and what the member behind it last told of itself. */
@@ -108,6 +111,8 @@ struct etcd {
 	size_t n_alarms;
 	int64_t term, term_changed_ms;
 	int64_t leases_lost, leases_lost_ms;
+	int64_t losing, losing_ms; /* leases lost in the present second or two */
+	int64_t told_ignored;
 	struct etcd_history *history; /* while the past is read */
 	bool history_done;
 

@@ -11,6 +11,8 @@
 
 enum {
 	TABLE_FIRST = 64,
+	EXPECT_MOST = 1 << 18,
+	DIRTY_KEPT = 4096,
 	DROPPED_MAX = 256 * 1024 * 1024,
 	HEX_MAX = 16
 };
@@ -38,6 +40,7 @@ struct etcd_store {
 	struct str dropped; /* paths, each after its length */
 	struct etcd_name *names;
 	size_t n_names, cap_names;
+	int64_t now_ms, n_lost;
 	bool changed;
 	bool live; /* fed by events, and no longer by the first read */
 };
@@ -432,6 +435,28 @@ static void group_flipped(struct etcd_store *store, struct etcd_group *g)
 
 /* ---- keys come and go ---- */
 
+/* Room for one more key: the first stands in the group itself. */
+static void group_room(struct etcd_group *g)
+{
+	if (!g->n && !g->cap) {
+		g->keys = &g->only;
+		return;
+	}
+	if (g->keys == &g->only) {
+		g->cap = 4;
+		g->keys = xcalloc(g->cap, sizeof(*g->keys));
+		g->keys[0] = g->only;
+		return;
+	}
+	MEM_GROW(g->keys, g->n, g->cap);
+}
+
+static void group_free(struct etcd_group *g)
+{
+	if (g->keys != &g->only)
+		group_free(g);
+}
+
 static struct etcd_group *group_get(
 	struct etcd_store *store, const char *name, size_t len, enum etcd_layout_kind kind)
 {
@@ -461,8 +486,7 @@ static void group_remove(struct etcd_store *store, struct etcd_group *g)
 	unmark_group(store, g);
 	*at = g->next_same;
 	store->n_groups--;
-	free(g->keys);
-	free(g);
+	group_free(g);
 }
 
 static struct etcd_lease *lease_get(struct etcd_store *store, int64_t id)
@@ -519,6 +543,9 @@ static void lease_detach(struct etcd_store *store, struct etcd_key *key)
 	key->lease = NULL;
 	if (lease->keys)
 		return;
+	if (lease->deadline_ms != TIME_UNKNOWN &&
+		lease->deadline_ms - store->now_ms > lease->granted_ms / 3)
+		store->n_lost++;
 	at = lease_place(store, lease->id);
 	*at = lease->next_same;
 	store->n_leases--;
@@ -541,7 +568,7 @@ static void group_add(struct etcd_store *store, struct etcd_group *g, struct etc
 	bool was = etcd_group_is_queue(g);
 
 	key->group = g;
-	MEM_GROW(g->keys, g->n, g->cap);
+	group_room(g);
 	g->sorted = g->sorted && (!g->n || compare_keys(&g->keys[g->n - 1], &key) < 0);
 	g->keys[g->n++] = key;
 	/* Counted as it would be without its coming changing what the group is. */
@@ -682,7 +709,8 @@ static bool key_rewrite(struct etcd_store *store, struct etcd_key *key, const st
 void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 {
 	uint64_t hash = store_hash(store, kv->key, kv->key_len);
-	struct etcd_key **at = key_place(store, kv->key, kv->key_len, hash);
+	/* In the first read every key comes once. */
+	struct etcd_key **at = store->live ? key_place(store, kv->key, kv->key_len, hash) : NULL;
 	bool told = false, beside = false;
 
 	if (kv->key_len > UINT32_MAX / 4)
@@ -754,8 +782,7 @@ void etcd_store_clear(struct etcd_store *store)
 
 		for (; g; g = next) {
 			next = g->next_same;
-			free(g->keys);
-			free(g);
+			group_free(g);
 		}
 	}
 	for (i = 0; i < store->size_leases; i++) {
@@ -831,6 +858,19 @@ size_t etcd_store_leases(const struct etcd_store *store)
 	return store->n_leases;
 }
 
+int64_t etcd_store_take_lost(struct etcd_store *store)
+{
+	int64_t n = store->n_lost;
+
+	store->n_lost = 0;
+	return n;
+}
+
+void etcd_store_at(struct etcd_store *store, int64_t now_ms)
+{
+	store->now_ms = now_ms;
+}
+
 int64_t etcd_store_ignored(const struct etcd_store *store)
 {
 	return store->n_passed + store->n_mute;
@@ -841,17 +881,17 @@ bool etcd_store_changed(const struct etcd_store *store)
 	return store->changed;
 }
 
-void etcd_store_retell(struct etcd_store *store)
+void etcd_store_expect(struct etcd_store *store, int64_t n)
 {
-	struct etcd_key *key;
-	size_t i;
+	size_t size = TABLE_FIRST;
 
-	for (i = 0; i < store->size_keys; i++)
-		for (key = store->keys[i]; key; key = key->next_same)
-			mark(store, key);
-	for (i = 0; i < store->n_names; i++)
-		store->names[i].free_told = false;
-	store->changed = true;
+	/* A server's word: more than this is believed when the keys have come. */
+	while (size < EXPECT_MOST && (int64_t)size < n)
+		size *= 2;
+	while (store->size_keys < size)
+		keys_grow(store);
+	while (store->size_groups < size)
+		groups_grow(store);
 }
 
 /* ---- telling ---- */
@@ -955,6 +995,14 @@ void etcd_store_tell(struct etcd_store *store, const struct etcd_teller *teller,
 		teller->group(arg, g, store_name(store, g->name, g->name_len) != NULL);
 	}
 	store->n_dirty_groups = 0;
+	/* After a first picture: changes come in small numbers from now on. */
+	if (store->cap_dirty_groups > DIRTY_KEPT || store->cap_dirty_keys > DIRTY_KEPT) {
+		free(store->dirty_groups);
+		free(store->dirty_keys);
+		store->dirty_groups = NULL;
+		store->dirty_keys = NULL;
+		store->cap_dirty_groups = store->cap_dirty_keys = 0;
+	}
 	tell_names(store, teller, arg);
 	store->changed = false;
 }

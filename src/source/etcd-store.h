@@ -62,6 +62,7 @@ struct etcd_group {
 	struct etcd_group *next_same;
 	uint64_t hash;
 	struct etcd_key **keys; /* sorted by create_revision where `sorted` */
+	struct etcd_key *only; /* what keys points to while there is one: most names have no more */
 	uint32_t n, cap, n_hex, n_own, n_values;
 	uint32_t name_len;
 	enum etcd_layout_kind kind;
@@ -121,6 +122,12 @@ void etcd_store_touch(struct etcd_store *store, struct etcd_lease *lease);
 
 size_t etcd_store_keys(const struct etcd_store *store);
 size_t etcd_store_leases(const struct etcd_store *store);
+/*
+ * Leases that went with their last key although they had over a third of their time left, since
+ * this was asked last. now_ms is the time of what is fed next.
+ */
+int64_t etcd_store_take_lost(struct etcd_store *store);
+void etcd_store_at(struct etcd_store *store, int64_t now_ms);
 /* Keys under the prefixes that stand for nothing. */
 int64_t etcd_store_ignored(const struct etcd_store *store);
 struct etcd_lease *etcd_store_lease(const struct etcd_store *store, int64_t id);
@@ -155,8 +162,8 @@ struct etcd_teller {
 /* Tells everything that changed since the last time; what is gone first. */
 void etcd_store_tell(struct etcd_store *store, const struct etcd_teller *teller, void *arg);
 bool etcd_store_changed(const struct etcd_store *store);
-/* Marks everything as changed. */
-void etcd_store_retell(struct etcd_store *store);
+/* About so many keys will come: makes the tables large enough at once. */
+void etcd_store_expect(struct etcd_store *store, int64_t n);
 
 /* The number that a last segment of 1 to 16 hexadecimal digits stands for; false for anything else.
  */

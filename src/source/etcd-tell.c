@@ -49,7 +49,17 @@ static void tell_others(struct draft *d, const struct etcd_key *key)
 		draft_int(d, DETAIL_OTHER_KEYS_CUT, cut);
 }
 
-static void tell_lease(struct draft *d, const struct etcd_key *key)
+static void tell_times(struct draft *d, const struct etcd_lease *lease)
+{
+	if (lease->granted_ms != TIME_UNKNOWN)
+		draft_int(d, DETAIL_TTL_GRANTED, lease->granted_ms);
+	if (lease->deadline_ms != TIME_UNKNOWN)
+		draft_int(d, DETAIL_TTL_DEADLINE, lease->deadline_ms);
+	if (lease->read_ms != TIME_UNKNOWN)
+		draft_int(d, DETAIL_TTL_READ, lease->read_ms);
+}
+
+static void tell_lease(struct draft *d, const struct etcd_key *key, bool holds)
 {
 	const struct etcd_lease *lease = key->lease;
 
@@ -63,12 +73,9 @@ static void tell_lease(struct draft *d, const struct etcd_key *key)
 	}
 	if (lease->gone)
 		draft_int(d, DETAIL_LEASE_GONE, 1);
-	if (lease->granted_ms != TIME_UNKNOWN)
-		draft_int(d, DETAIL_TTL_GRANTED, lease->granted_ms);
-	if (lease->deadline_ms != TIME_UNKNOWN)
-		draft_int(d, DETAIL_TTL_DEADLINE, lease->deadline_ms);
-	if (lease->read_ms != TIME_UNKNOWN)
-		draft_int(d, DETAIL_TTL_READ, lease->read_ms);
+	/* The holder's times are the singleton's own (tell_head). */
+	if (!holds)
+		tell_times(d, lease);
 	if (lease->renewed_ms != TIME_UNKNOWN)
 		draft_int(d, DETAIL_RENEWED, lease->renewed_ms);
 	tell_others(d, key);
@@ -83,7 +90,7 @@ static void tell_claim(
 	draft_text_mem(d, DETAIL_KEY, key->bytes, key->key_len);
 	draft_int(d, DETAIL_CREATE_REVISION, key->create_revision);
 	draft_int(d, DETAIL_MOD_REVISION, key->mod_revision);
-	tell_lease(d, key);
+	tell_lease(d, key, kind == CLAIM_HOLDER);
 }
 
 /* The singleton's own facts, before any claim: its token and its lease are those of the key that
@@ -183,10 +190,8 @@ static const struct etcd_teller teller = {
 
 void etcd_tell(struct etcd *e)
 {
-	if (!e->told_all) {
+	if (!e->told_all)
 		round_begin(e->r);
-		etcd_store_retell(e->store);
-	}
 	etcd_store_tell(e->store, &teller, e);
 	if (!e->told_all)
 		round_end(e->r);

@@ -17,11 +17,12 @@
 enum {
 	ONE_SHOT_ALL = 20000, /* so many leases are all read by a one-shot command */
 	ONE_SHOT_SOME = 5000, /* of more, only these */
-	ONE_SHOT_KEYS = 500,  /* of so many, the keys on them are asked for as well */
 	BURST_FIRST = 5000,   /* above the budget, once after the first picture */
 	BURST_TICK = 1000,
 	SCAN_MOST = 20000, /* leases looked at in one tick */
 	OTHERS_KEPT = 64,
+	OTHERS_MOST =
+		2000, /* keys up to which a one-shot command asks for the others on every lease */
 	RENEWED_JUMP_MS = 1500,
 };
 
@@ -253,12 +254,13 @@ static void want_turn(struct ttl_run *run, size_t most)
 
 static void want_all(struct ttl_run *run, size_t most, bool leaders)
 {
+	bool keys = etcd_store_keys(run->e->store) <= OTHERS_MOST;
 	struct etcd_lease *lease = NULL;
 	size_t pos = 0;
 
 	while (run->n < most && (lease = etcd_store_next_lease(run->e->store, &pos, lease)))
 		if (lease->read_ms == TIME_UNKNOWN && etcd_lease_leads(lease) == leaders)
-			run_want(run, lease, etcd_store_leases(run->e->store) <= ONE_SHOT_KEYS);
+			run_want(run, lease, keys);
 }
 
 static void plan_one_shot(struct ttl_run *run)

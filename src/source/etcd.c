@@ -421,14 +421,47 @@ static int poll_once(struct etcd *e, int64_t deadline_ms, struct err *err)
 	return rc;
 }
 
+/*
+ * Many leases gone at once before their time, after a change of etcd's leader: an old leader that
+ * stalled revokes what its followers renewed. Without that change it may as well be a service that
+ * shuts down.
+ */
+static void poll_lost(struct etcd *e)
+{
+	int64_t now_ms = http_loop_now_ms(e->loop), n = etcd_store_take_lost(e->store);
+
+	if (!n)
+		return;
+	if (now_ms - e->losing_ms > ETCD_LOST_WITHIN_MS)
+		e->losing = 0;
+	e->losing_ms = now_ms;
+	e->losing += n;
+	if (e->losing < ETCD_LOST_LEAST || e->term_changed_ms == TIME_UNKNOWN ||
+		now_ms - e->term_changed_ms > ETCD_LOST_TERM_MS)
+		return;
+	e->leases_lost = e->losing;
+	e->leases_lost_ms = now_ms;
+	e->self_changed = true;
+}
+
 static void poll_tell(struct etcd *e)
 {
+	poll_lost(e);
+	if (etcd_store_ignored(e->store) != e->told_ignored) {
+		e->told_ignored = etcd_store_ignored(e->store);
+		e->self_changed = true;
+	}
 	if (!e->midway && (etcd_store_changed(e->store) || !e->told_all)) {
 		etcd_tell_hidden(e);
 		etcd_tell(e);
 	}
 	if (e->self_changed)
 		etcd_tell_self(e);
+	if (!round_one_shot(e->r))
+		return;
+	/* Nothing will be asked again: what is judged and shown next may have the memory. */
+	etcd_store_clear(e->store);
+	e->pictured = false;
 }
 
 /* One try on the present endpoint, and a second with a new token where the old one was refused. */

@@ -19,3 +19,13 @@ fuzzers += tests/bin/fuzz-zone
 tests_bin_fuzz_zone_SOURCES = tests/fuzz/zone.c
 tests_bin_fuzz_zone_LDADD = $(BASE_LIBS)
 tests_bin_fuzz_zone_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-grpc
+tests_bin_fuzz_grpc_SOURCES = tests/fuzz/grpc.c
+tests_bin_fuzz_grpc_LDADD = $(IO_LIBS)
+tests_bin_fuzz_grpc_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-etcd
+tests_bin_fuzz_etcd_SOURCES = tests/fuzz/etcd.c
+tests_bin_fuzz_etcd_LDADD = $(SOURCE_LIBS)
+tests_bin_fuzz_etcd_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)

@@ -5,3 +5,10 @@
 unit_tests += tests/bin/test-source-postgres-key
 tests_bin_test_source_postgres_key_SOURCES = tests/unit/source/test-postgres-key.c tests/unit/unit.h
 tests_bin_test_source_postgres_key_LDADD = $(SOURCE_TEST_LIBS)
+
+unit_tests += tests/bin/test-source-etcd-store tests/bin/test-source-etcd-rpc
+tests_bin_test_source_etcd_store_SOURCES = tests/unit/source/test-etcd-store.c \
+	tests/unit/source/fake-round.c tests/unit/source/fake-round.h tests/unit/unit.h
+tests_bin_test_source_etcd_store_LDADD = $(SOURCE_TEST_LIBS)
+tests_bin_test_source_etcd_rpc_SOURCES = tests/unit/source/test-etcd-rpc.c tests/unit/unit.h
+tests_bin_test_source_etcd_rpc_LDADD = $(SOURCE_TEST_LIBS)
