@@ -247,7 +247,8 @@ static void want_turn(struct ttl_run *run, size_t most)
 			s->pos = 0;
 			break;
 		}
-		if (now_ms - lease->read_ms >= 2 * ETCD_TTL_EVERY_MS)
+		if (lease->read_ms == TIME_UNKNOWN ||
+			now_ms - lease->read_ms >= 2 * ETCD_TTL_EVERY_MS)
 			run_want(run, lease, false);
 	}
 }

@@ -306,7 +306,7 @@ class Watch(Servers):
             found.append(line)
             if until(line):
                 return found
-        self.fail(f"the watch ended: {found}")
+        self.fail(f"the watch ended: {found}\n{watch.stderr.read()}")
 
     def start(self, *args, home=None):
         watch = (home or self.home()).popen("watch", *args, stdout=-1, stderr=-1, text=True)
