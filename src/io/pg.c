@@ -7,10 +7,16 @@
 #include "base/str.h"
 
 #include <libpq-fe.h>
+#ifdef __linux__
+#include <linux/tcp.h> /* glibc's netinet/tcp.h lacks tcpi_bytes_received */
+#endif
+#include <netinet/in.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 struct pg {
 	PGconn *conn;
@@ -66,7 +72,7 @@ static int wait_socket(
 	}
 }
 
-/* What stands in the socket's buffer; libpq doesn't say how much it reads. */
+/* What stands in the socket's buffer. */
 static uint64_t unread(PGconn *conn)
 {
 	int n = 0;
@@ -74,6 +80,42 @@ static uint64_t unread(PGconn *conn)
 	if (PQsocket(conn) < 0 || ioctl(PQsocket(conn), FIONREAD, &n) || n < 0)
 		return 0;
 	return (uint64_t)n;
+}
+
+/* The kernel's count of a TCP connection's bytes, encryption included: libpq doesn't say how much
+ * it reads. */
+static bool count_tcp(struct pg *pg)
+{
+#ifdef __linux__
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(PQsocket(pg->conn), IPPROTO_TCP, TCP_INFO, &info, &len) ||
+		len < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t))
+		return false;
+	pg->in = info.tcpi_bytes_received;
+	return true;
+#else
+	(void)pg;
+	return false;
+#endif
+}
+
+/*
+ * Lets libpq read what there is, and counts it. On a Unix socket only what stood in the buffer
+ * before is counted, which is less than what libpq reads when more comes meanwhile.
+ */
+static bool consume(struct pg *pg)
+{
+	uint64_t before = unread(pg->conn), after;
+
+	if (!PQconsumeInput(pg->conn))
+		return false;
+	if (count_tcp(pg))
+		return true;
+	after = unread(pg->conn);
+	pg->in += before > after ? before - after : before;
+	return true;
 }
 
 static int too_large(struct pg *pg, struct err *err, uint64_t max)
@@ -193,7 +235,8 @@ static int finish(struct pg *pg, const struct pg_limit *limit, struct err *err)
 			return slow_connect(pg, PQstatus(pg->conn), err);
 		if (rc)
 			return rc;
-		pg->in += unread(pg->conn);
+		if (!count_tcp(pg))
+			pg->in += unread(pg->conn);
 		if (pg->in > PG_GREETING_MAX)
 			return too_large(pg, err, PG_GREETING_MAX);
 		state = PQconnectPoll(pg->conn);
@@ -548,19 +591,18 @@ static int flush(struct pg *pg, const struct pg_limit *limit, struct err *err)
 			return slow_answer(pg, err);
 		if (rc)
 			return rc;
-		if (!PQconsumeInput(pg->conn))
+		if (!consume(pg))
 			return lost(pg, err);
 	}
 }
 
-/* Reads until libpq has a whole result. budget counts down the bytes that may still come. */
-static int read_on(struct pg *pg, const struct pg_limit *limit, uint64_t *budget, struct err *err)
+/* Reads until libpq has a whole result, or the connection has brought more than in_most bytes. */
+static int read_on(struct pg *pg, const struct pg_limit *limit, uint64_t in_most, struct err *err)
 {
 	int64_t slice_ms = 0;
 
 	while (PQisBusy(pg->conn)) {
 		int rc = wait_socket(PQsocket(pg->conn), POLLIN, slice_ms, limit, err);
-		uint64_t before, after;
 
 		if (rc == ERR_TIMEOUT)
 			return slow_answer(pg, err);
@@ -568,19 +610,12 @@ static int read_on(struct pg *pg, const struct pg_limit *limit, uint64_t *budget
 			pg->broken = true;
 			return rc;
 		}
-		before = unread(pg->conn);
-		if (!PQconsumeInput(pg->conn))
+		if (!consume(pg))
 			return lost(pg, err);
-		after = unread(pg->conn);
-		/* With encryption these are the encrypted bytes; what came meanwhile is counted
-		 * later. */
-		before = before > after ? before - after : before;
-		pg->in += before;
+		if (pg->in > in_most)
+			return too_large(pg, err, PG_ANSWER_MAX);
 		/* What the TLS library has read ahead doesn't make the socket readable. */
 		slice_ms = pg_is_encrypted(pg) ? TLS_SLICE_MS : 0;
-		if (before > *budget)
-			return too_large(pg, err, PG_ANSWER_MAX);
-		*budget -= before;
 	}
 	return 0;
 }
@@ -632,7 +667,7 @@ static int check_result(struct pg *pg, const PGresult *result, struct err *err)
 static int exchange(
 	struct pg *pg, int queued, const struct pg_limit *limit, PGresult **ret, struct err *err)
 {
-	uint64_t budget = PG_ANSWER_MAX;
+	uint64_t in_most = pg->in + PG_ANSWER_MAX;
 	PGresult *rows = NULL, *result;
 	int rc = 0, first = 0;
 
@@ -642,7 +677,7 @@ static int exchange(
 		return lost(pg, err);
 	rc = flush(pg, limit, err);
 	while (!rc) {
-		rc = read_on(pg, limit, &budget, err);
+		rc = read_on(pg, limit, in_most, err);
 		if (rc)
 			break;
 		result = PQgetResult(pg->conn);

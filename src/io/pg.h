@@ -42,8 +42,11 @@ struct pg_limit {
 	void *arg;
 };
 
-/* An answer, and what came before it while connecting, may be so large; then it is an error,
- * ERR_LIMIT. */
+/*
+ * An answer, and what comes while connecting, may be so large; then it is an error, ERR_LIMIT. It
+ * is looked at between libpq's reads: one message, as long as its header says, can pass the limit
+ * before that is seen.
+ */
 enum {
 	PG_ANSWER_MAX = 64 * 1024 * 1024,
 	PG_GREETING_MAX = 1024 * 1024,

@@ -107,7 +107,7 @@ static int read_control(struct postgres *p, const struct pg_limit *limit, struct
 static void look_for_pooler(struct postgres *p, int64_t pid)
 {
 	if (p->pooling == POOLING_NONE && pid != pg_told_pid(p->pg))
-		p->pooling = POOLING_TRANSACTION;
+		p->pooling = p->no_transactions ? POOLING_STATEMENT : POOLING_TRANSACTION;
 }
 
 int postgres_facts_read(struct postgres *p, const struct pg_limit *limit, struct err *err)

@@ -253,12 +253,14 @@ int postgres_session_ask(struct postgres *p, const struct pg_limit *limit,
 	if (p->pooling != POOLING_TRANSACTION)
 		return ask(p, limit, ret_result, err);
 	rc = ask_in_transaction(p, limit, ret_result, err);
-	/* PgBouncer in statement mode: "transaction blocks not allowed in statement pooling mode",
-	 * 08P01. */
-	if (rc && str_eq(pg_sqlstate(p->pg), "08P01") && !pg_is_broken(p->pg)) {
-		p->pooling = POOLING_STATEMENT;
-		err_clear(err);
-		return ask(p, limit, ret_result, err);
-	}
-	return rc;
+	if (!rc || p->no_transactions || !strstr(err->text, "transaction blocks not allowed"))
+		return rc;
+	/*
+	 * PgBouncer in statement mode refuses BEGIN ("transaction blocks not allowed in statement
+	 * pooling mode") and hangs up: connect anew, and ask without.
+	 */
+	p->no_transactions = true;
+	postgres_session_close(p);
+	rc = postgres_session_open(p, limit, err);
+	return rc ? rc : ask(p, limit, ret_result, err);
 }

@@ -44,7 +44,8 @@ struct postgres {
 	char *databases; /* the option as an array of text; NULL: all */
 	struct pg *pg;   /* NULL: not connected */
 	enum pooling pooling;
-	int last_pid;     /* the server's process that answered last; 0: none yet */
+	bool no_transactions; /* the pooler refused one; kept from one connection to the next */
+	int last_pid;         /* the server's process that answered last; 0: none yet */
 	bool pid_changed; /* two polls were answered by two processes: a pooler, in transaction mode
 			   */
 	bool prepared;
