@@ -140,6 +140,68 @@ static void a_holders_session(void **state)
 	}
 }
 
+/* Servers before 14 don't tell since when a session waits: its query began then, while it is
+ * active. */
+static void a_wait_before_version_14(void **state)
+{
+	static const struct {
+		const char *activity;
+		bool counts;
+	} cases[] = { { "active", true }, { "idle", false }, { NULL, false } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		struct singleton *s;
+
+		begin_pg("idle", 300000, -1);
+		draft_claim(draft, CLAIM_WAITER, "w", 1, "2@1");
+		if (cases[i].activity)
+			draft_text(draft, DETAIL_STATE, cases[i].activity);
+		draft_int(draft, DETAIL_QUERY_START, wall_us - 300000000);
+		s = draft_finish(draft);
+		judge_at(s, NULL, 0);
+		assert_int_equal(out.v.state, cases[i].counts ? STATE_STUCK : STATE_CONTENDED);
+		singleton_unref(s);
+	}
+}
+
+/* A session that bore another name before it took the lock again is no pooler's for that. */
+static void a_name_that_changed_before(void **state)
+{
+	const struct facts_claim x = { "x", "1@1", NULL }, y = { "y", "1@1", NULL };
+	struct singleton *first = facts_make(draft, MECH_PG_ADVISORY, "a", 0, &x, NULL);
+	struct singleton *second = facts_make(draft, MECH_PG_ADVISORY, "a", 0, &y, NULL);
+	struct memory m;
+
+	(void)state;
+	memory_init(&m);
+	memory_observe(&m, first, mono_ms - 9000, wall_us - 9000000, NULL);
+	memory_observe(&m, second, mono_ms - 8000, wall_us - 8000000, NULL);
+	judge_at(second, memory_find(&m, "s/a"), 0);
+	assert_true(verdict_has(&out, FINDING_POOLED_HOLDER));
+	memory_observe_gone(&m, "s/a", mono_ms - 7000, wall_us - 7000000, NULL);
+	memory_observe(&m, second, mono_ms - 6000, wall_us - 6000000, NULL);
+	judge_at(second, memory_find(&m, "s/a"), 0);
+	assert_false(verdict_has(&out, FINDING_POOLED_HOLDER));
+	singleton_unref(first);
+	singleton_unref(second);
+	memory_release(&m);
+}
+
+/* Ours was set back after the reading: no age shrinks for that. */
+static void our_clock_was_set_back(void **state)
+{
+	struct singleton *s;
+
+	(void)state;
+	begin_pg("idle in transaction", 300000, -1);
+	s = draft_finish(draft);
+	judge_at(s, NULL, -50000);
+	assert_true(verdict_has(&out, FINDING_IDLE_HOLDER));
+	singleton_unref(s);
+}
+
 /* What is hidden is not idle, whatever else is known. */
 static void hidden_is_never_idle(void **state)
 {
@@ -794,6 +856,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_holders_session),
+		cmocka_unit_test(a_wait_before_version_14),
+		cmocka_unit_test(a_name_that_changed_before),
+		cmocka_unit_test(our_clock_was_set_back),
 		cmocka_unit_test(hidden_is_never_idle),
 		cmocka_unit_test(without_the_servers_clock_no_age_is_known),
 		cmocka_unit_test(the_servers_clock_is_carried_on_for_a_while),

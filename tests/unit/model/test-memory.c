@@ -264,6 +264,67 @@ static void a_session_under_another_name(void **state)
 	memory_release(&m);
 }
 
+/* Of those that share a lock the one that we knew stays ours; another of its name does not stand
+ * in. */
+static void several_holders(void **state)
+{
+	static const struct facts_claim all[] = { { "node-c", "3@1", NULL },
+		{ "node-a", "9@1", "10.0.0.1" }, { "node-a", "1@1", "10.0.0.1" } };
+	struct singleton *s;
+	struct observed o;
+	struct memory m;
+	size_t i;
+
+	(void)state;
+	memory_init(&m);
+	see(&m, 0, 0, &a, NULL, NULL);
+	draft_begin(draft, MECH_PG_ADVISORY, "s", "app:1", 5);
+	for (i = 0; i < 3; i++)
+		facts_add(draft, CLAIM_HOLDER, &all[i]);
+	s = draft_finish(draft);
+	memory_observe(&m, s, 9000, start_us + 9000000, &o);
+	assert_false(o.changed_hands || o.new_session);
+	assert_string_equal(remembered_key(memory_find(&m, "s/app:1")), "1@1");
+	singleton_unref(s);
+	memory_release(&m);
+}
+
+static void sharing_is_no_overlap(void **state)
+{
+	struct singleton *s;
+	struct remembered *r;
+	struct memory m;
+
+	(void)state;
+	memory_init(&m);
+	see(&m, 0, 0, &a, NULL, NULL);
+	draft_begin(draft, MECH_PG_ADVISORY, "s", "app:1", 5);
+	facts_add(draft, CLAIM_HOLDER, &b);
+	draft_text(draft, DETAIL_MODE, "share");
+	s = draft_finish(draft);
+	r = memory_observe(&m, s, 9000, start_us + 9000000, NULL);
+	assert_int_equal(r->past->n_changes, 1);
+	assert_int_equal(r->past->overlap_us, TIME_UNKNOWN);
+	singleton_unref(s);
+	memory_release(&m);
+}
+
+/* The count of sessions is the present process'. */
+static void another_process_starts_a_new_count(void **state)
+{
+	struct memory m;
+	struct remembered *r;
+
+	(void)state;
+	memory_init(&m);
+	see(&m, 0, 0, &a, NULL, NULL);
+	r = see(&m, 1, 0, &a_again, NULL, NULL);
+	assert_int_equal(r->past->sessions, 1);
+	r = see(&m, 2, 0, &b, NULL, NULL);
+	assert_int_equal(r->past->sessions, 0);
+	memory_release(&m);
+}
+
 static struct singleton *leased(int64_t deadline_ms, int64_t read_ms)
 {
 	draft_begin(draft, MECH_ETCD_ELECTION, "s", "app:1", 5);
@@ -852,6 +913,9 @@ int main(void)
 		cmocka_unit_test(a_token_that_falls_or_repeats),
 		cmocka_unit_test(the_old_holder_queues_again),
 		cmocka_unit_test(a_session_under_another_name),
+		cmocka_unit_test(several_holders),
+		cmocka_unit_test(sharing_is_no_overlap),
+		cmocka_unit_test(another_process_starts_a_new_count),
 		cmocka_unit_test(a_renewal_is_a_change),
 		cmocka_unit_test(holders_are_counted_within_a_window),
 		cmocka_unit_test(an_endless_name_is_cut_but_known_again),
