@@ -60,26 +60,31 @@ static int refuse(struct err *err, const char *before, struct piece piece, const
 	return ERR_USAGE;
 }
 
-/* `the hour "25" is above 23: allowed is 0 to 23` */
-static int refuse_field(
-	struct err *err, const struct field *field, struct piece piece, const char *wrong)
+/* One part of a field's list: what is being read, for messages. */
+struct part {
+	const struct field *field;
+	struct piece text;
+	struct err *err;
+};
+
+/* `the hour "25" is above 23: allowed is 0 to 23, ...` */
+static int refuse_part(const struct part *part, const char *wrong)
 {
 	char before[64], after[256];
 
-	snprintf(before, sizeof(before), "the %s", field->name);
+	snprintf(before, sizeof(before), "the %s", part->field->name);
 	snprintf(after, sizeof(after),
 		"%s: allowed is %s, *, lists (1,2), ranges (1-3), steps (*/2)", wrong,
-		field->allowed);
-	return refuse(err, before, piece, after);
+		part->field->allowed);
+	return refuse(part->err, before, part->text, after);
 }
 
-static int refuse_bound(struct err *err, const struct field *field, struct piece piece,
-	const char *side, uint64_t bound)
+static int refuse_bound(const struct part *part, const char *side, uint64_t bound)
 {
 	char wrong[64];
 
 	snprintf(wrong, sizeof(wrong), "is %s %d", side, (int)bound);
-	return refuse_field(err, field, piece, wrong);
+	return refuse_part(part, wrong);
 }
 
 /* --- text --- */
@@ -196,17 +201,18 @@ static bool parse_name(const struct field *field, struct piece piece, uint64_t *
 	return false;
 }
 
-static int parse_value(
-	const struct field *field, struct piece piece, uint64_t *ret, struct err *err)
+static int parse_value(const struct part *part, struct piece value, uint64_t *ret)
 {
 	bool negative;
 
-	if (parse_name(field, piece, ret))
+	if (parse_name(part->field, value, ret))
 		return 0;
-	if (!parse_int(piece, &negative, ret))
-		return refuse_field(err, field, piece,
-			*field->names ? "is neither a number nor a name" : "is not a number");
-	return negative ? refuse_field(err, field, piece, "is negative") : 0;
+	/* A minus has made a range of it already. */
+	if (parse_int(value, &negative, ret) && !negative)
+		return 0;
+	return refuse_part(part, *part->field->names
+					 ? "holds something that is neither a number nor a name"
+					 : "holds something that is not a number");
 }
 
 /* --- fields --- */
@@ -216,74 +222,71 @@ struct range {
 	bool star;
 };
 
-static int parse_ends(const struct field *field, struct piece piece, struct range *ret,
-	bool *ret_single, struct err *err)
+static int parse_ends(
+	const struct part *part, struct piece text, struct range *ret, bool *ret_single)
 {
 	struct piece ends[PARTS_MAX];
-	size_t n = split(piece, '-', ends);
+	size_t n = split(text, '-', ends);
 
 	*ret_single = n == 1;
 	if (ends[0].len == 1 && (ends[0].s[0] == '*' || ends[0].s[0] == '?')) {
-		ret->start = field->min;
-		ret->end = field->max;
+		ret->start = part->field->min;
+		ret->end = part->field->max;
 		ret->star = true;
 		return 0;
 	}
-	if (parse_value(field, ends[0], &ret->start, err) != 0)
+	if (parse_value(part, ends[0], &ret->start) != 0)
 		return ERR_USAGE;
 	if (n > 2)
-		return refuse_field(err, field, piece, "has more than one hyphen");
+		return refuse_part(part, "has more than one hyphen");
 	ret->end = ret->start;
-	return n == 2 ? parse_value(field, ends[1], &ret->end, err) : 0;
+	return n == 2 ? parse_value(part, ends[1], &ret->end) : 0;
 }
 
-static int parse_step(const struct field *field, struct piece piece, struct range *ret, bool single,
-	struct err *err)
+static int parse_step(const struct part *part, struct piece text, struct range *ret, bool single)
 {
 	bool negative;
 
-	if (!parse_int(piece, &negative, &ret->step))
-		return refuse_field(err, field, piece, "is a step and not a number");
+	if (!parse_int(text, &negative, &ret->step))
+		return refuse_part(part, "has a step that is not a number");
 	if (negative)
-		return refuse_field(err, field, piece, "is a negative step");
+		return refuse_part(part, "has a negative step");
 	/* "5/15" means from 5 on. */
 	if (single)
-		ret->end = field->max;
+		ret->end = part->field->max;
 	if (ret->step > 1)
 		ret->star = false;
 	return 0;
 }
 
-static int check_range(
-	const struct field *field, struct piece piece, const struct range *range, struct err *err)
+static int check_range(const struct part *part, const struct range *range)
 {
-	if (range->start < field->min)
-		return refuse_bound(err, field, piece, "below", field->min);
-	if (range->end > field->max)
-		return refuse_bound(err, field, piece, "above", field->max);
+	if (range->start < part->field->min)
+		return refuse_bound(part, "below", part->field->min);
+	if (range->end > part->field->max)
+		return refuse_bound(part, "above", part->field->max);
 	if (range->start > range->end)
-		return refuse_field(err, field, piece, "ends before it begins");
+		return refuse_part(part, "ends before it begins");
 	if (range->step == 0)
-		return refuse_field(err, field, piece, "has a step of 0");
+		return refuse_part(part, "has a step of 0");
 	return 0;
 }
 
-/* One part of a list: value, range, or either with a step. */
-static int parse_range(
-	const struct field *field, struct piece piece, uint64_t *bits, struct err *err)
+/* A value or a range, or either with a step. */
+static int parse_part(const struct part *part, uint64_t *bits)
 {
 	struct range range = { .step = 1 };
-	struct piece parts[PARTS_MAX];
-	size_t n = split(piece, '/', parts);
+	struct piece halves[PARTS_MAX];
+	size_t n = split(part->text, '/', halves);
 	bool single;
-	int rc = parse_ends(field, parts[0], &range, &single, err);
+	int rc = parse_ends(part, halves[0], &range, &single);
 
 	if (rc == 0 && n > 2)
-		rc = refuse_field(err, field, piece, "has more than one slash");
+		rc = refuse_part(part, "has more than one slash");
 	if (rc == 0 && n == 2)
-		rc = parse_step(field, parts[1], &range, single, err);
+		rc = parse_step(part, halves[1], &range, single);
 	if (rc == 0)
-		rc = check_range(field, piece, &range, err);
+		rc = check_range(part, &range);
 	if (rc != 0)
 		return rc;
 	for (uint64_t i = range.start; i <= range.end; i += range.step)
@@ -299,9 +302,9 @@ static int parse_field(const struct field *field, struct piece list, uint64_t *r
 	for (size_t i = 0; i < list.len;) {
 		const char *comma = memchr(list.s + i, ',', list.len - i);
 		size_t end = comma ? (size_t)(comma - list.s) : list.len;
-		struct piece part = { list.s + i, end - i };
+		struct part part = { field, { list.s + i, end - i }, err };
 
-		if (part.len && parse_range(field, part, ret, err) != 0)
+		if (part.text.len && parse_part(&part, ret) != 0)
 			return ERR_USAGE;
 		i = end + 1;
 	}
