@@ -147,6 +147,19 @@ static void view_sync(struct console *k)
 	k->dirty = true;
 }
 
+/* Every view that was opened hears of a new picture, also those that are not shown: some keep
+ * samples of it. */
+static void sync_all(struct console *k)
+{
+	size_t i;
+
+	model_refresh(k);
+	for (i = 0; i < view_count(); i++)
+		if (k->states[i] && view_at(i)->ops->sync)
+			view_at(i)->ops->sync(k->states[i], &k->model);
+	k->dirty = true;
+}
+
 /* The row under the cursor is followed from here on; of the view "one" it is the one that it shows.
  */
 static void follow_cursor(struct console *k)
@@ -173,8 +186,6 @@ static void go(struct console *k, int view, const char *id)
 	}
 	k->now = k->n_history++;
 	k->history[k->now] = (struct place){ .view = view, .id = id ? xstrdup(id) : NULL };
-	if (!k->states[view])
-		k->states[view] = view_at((size_t)view)->ops->open();
 	if (id && !str_eq(listing_tracked_id(k->listing), id))
 		listing_track(k->listing, id);
 	view_sync(k);
@@ -1012,7 +1023,7 @@ static void take_board(struct console *k)
 	k->board_ms = now;
 	listing_update(k->listing, board, now, clock_wall_us(&clock_system));
 	take_events(k);
-	view_sync(k);
+	sync_all(k);
 	follow_cursor(k);
 }
 
@@ -1188,9 +1199,13 @@ static void await_answer(struct console *k)
 static int run(struct console *k)
 {
 	int rc = 0, h, w;
+	size_t i;
 
 	screen_size(k->screen, &h, &w);
 	canvas_init(&k->canvas, h, w, k->options->ascii || !k->options->utf8);
+	for (i = 0; i < view_count(); i++)
+		if (view_at(i)->ops)
+			k->states[i] = view_at(i)->ops->open();
 	go(k, 0, NULL);
 	take_board(k);
 	draw(k);

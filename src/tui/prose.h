@@ -7,7 +7,7 @@
  * it. */
 struct paragraph {
 	enum style mark_style, style;
-	char mark[16];
+	char mark[24];
 	int hang;   /* columns before the text */
 	bool rule;  /* a line across */
 	char *text; /* owned */

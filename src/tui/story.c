@@ -255,9 +255,9 @@ static void tell_details(
 		str_clear(&text);
 		format_detail(&text, m, &details[i], &p->next_ms);
 		prose_add(p, STYLE_DIM, "", 24, STYLE_TEXT, "%s", text.s);
-		snprintf(p->at[p->n - 1].mark, sizeof(p->at[p->n - 1].mark), "  %-13.13s",
+		snprintf(p->at[p->n - 1].mark, sizeof(p->at[p->n - 1].mark), "  %-20.20s",
 			detail_word(details[i].id)->word);
-		p->at[p->n - 1].hang = 18;
+		p->at[p->n - 1].hang = 25;
 	}
 	str_release(&text);
 }
@@ -286,7 +286,8 @@ static void tell_claims(struct prose *p, const struct model *m, const struct row
 			row->s->id);
 	if (row->s->n_details) {
 		prose_rule(p);
-		prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "the lock itself");
+		prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG,
+			row->s->mechanism == MECH_SOURCE ? "the source itself" : "the lock itself");
 		tell_details(p, m, row->s->details, row->s->n_details);
 	}
 }
@@ -433,21 +434,22 @@ static void source_state(struct prose *p, const struct model *m, const struct sn
 
 static void source_cost(struct prose *p, const struct model *m, const struct snapshot *snap)
 {
-	char age[CLOCK_TEXT_MAX], in[32], out[32];
+	char age[CLOCK_TEXT_MAX], in[32], out[32], trip[64] = "";
 
 	format_picture_age(age, m, snap->picture_ms, &p->next_ms);
 	prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%zu row%s, picture %s%s%s.", snap->n_rows,
 		snap->n_rows == 1 ? "" : "s", snap->picture_ms == TIME_UNKNOWN ? "never made" : age,
 		snap->picture_ms == TIME_UNKNOWN ? "" : " old",
 		snap->live ? ", kept up to date by a watch" : "");
-	if (snap->cost.round_trip_ms == TIME_UNKNOWN)
-		return;
 	format_bytes(in, sizeof(in), snap->cost.bytes_in);
 	format_bytes(out, sizeof(out), snap->cost.bytes_out);
-	prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT,
-		"Cost so far: %" PRIu64 " requests, %s in, %s out; the last answer took %" PRId64
-		" ms.",
-		snap->cost.requests, in, out, snap->cost.round_trip_ms);
+	if (snap->cost.round_trip_ms != TIME_UNKNOWN)
+		snprintf(trip, sizeof(trip), "; the last answer took %" PRId64 " ms",
+			snap->cost.round_trip_ms);
+	if (snap->cost.requests)
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT,
+			"Cost so far: %" PRIu64 " requests, %s in, %s out%s.", snap->cost.requests,
+			in, out, trip);
 }
 
 void story_source(struct prose *p, const struct model *m, const struct snapshot *snap,

@@ -29,3 +29,19 @@ fuzzers += tests/bin/fuzz-etcd
 tests_bin_fuzz_etcd_SOURCES = tests/fuzz/etcd.c
 tests_bin_fuzz_etcd_LDADD = $(SOURCE_LIBS)
 tests_bin_fuzz_etcd_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-filter
+tests_bin_fuzz_filter_SOURCES = tests/fuzz/filter.c
+tests_bin_fuzz_filter_LDADD = $(MODEL_LIBS)
+tests_bin_fuzz_filter_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-theme
+tests_bin_fuzz_theme_SOURCES = tests/fuzz/theme.c
+tests_bin_fuzz_theme_LDADD = src/libtui.a $(MODEL_LIBS) $(NCURSESW_LIBS)
+tests_bin_fuzz_theme_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-input
+tests_bin_fuzz_input_SOURCES = tests/fuzz/input.c
+tests_bin_fuzz_input_LDADD = src/libtui.a $(MODEL_LIBS) $(NCURSESW_LIBS)
+tests_bin_fuzz_input_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
