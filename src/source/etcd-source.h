@@ -68,6 +68,7 @@ struct etcd_schedule {
 	size_t pos; /* where the round over all leases stands */
 	int64_t ticked_ms;
 	int64_t n_unread, n_denied;
+	bool recount;  /* these are out of date */
 	int64_t burst; /* reads above the budget that the first minutes may still spend */
 };
 

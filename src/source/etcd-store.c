@@ -501,7 +501,7 @@ static struct etcd_lease *lease_get(struct etcd_store *store, int64_t id)
 	lease = xcalloc(1, sizeof(*lease));
 	lease->id = id;
 	lease->granted_ms = lease->deadline_ms = TIME_UNKNOWN;
-	lease->read_ms = lease->renewed_ms = TIME_UNKNOWN;
+	lease->read_ms = lease->renewed_ms = lease->others_ms = TIME_UNKNOWN;
 	at = lease_hash(store, id) & (store->size_leases - 1);
 	lease->next_same = store->leases[at];
 	store->leases[at] = lease;

@@ -78,6 +78,7 @@ struct etcd_lease {
 	int64_t id;
 	struct etcd_key *keys;
 	int64_t granted_ms, deadline_ms, read_ms, renewed_ms;
+	int64_t others_ms;              /* when the keys on it were last read */
 	struct etcd_other_keys *others; /* NULL: not asked for */
 	bool gone, busy, denied;
 };

@@ -19,11 +19,14 @@ enum {
 	ONE_SHOT_SOME = 5000, /* of more, only these */
 	BURST_FIRST = 5000,   /* above the budget, once after the first picture */
 	BURST_TICK = 1000,
+	TURN_TICK = 1,
 	SCAN_MOST = 20000, /* leases looked at in one tick */
 	OTHERS_KEPT = 64,
 	OTHERS_MOST =
 		2000, /* keys up to which a one-shot command asks for the others on every lease */
 	RENEWED_JUMP_MS = 1500,
+	SAME_END_MS = 1500, /* readings are cut to whole seconds */
+	OTHERS_EVERY_MS = 15000,
 };
 
 void etcd_lease_read(struct etcd_lease *lease, int64_t ttl_s, int64_t granted_s, int64_t now_ms)
@@ -56,11 +59,13 @@ void etcd_lease_read(struct etcd_lease *lease, int64_t ttl_s, int64_t granted_s,
 		lease->renewed_ms = now_ms - (granted_s - ttl_s) * 1000;
 }
 
-static void lease_others(struct etcd_lease *lease, const Etcdpb__LeaseTimeToLiveResponse *answer)
+static void lease_others(
+	struct etcd_lease *lease, const Etcdpb__LeaseTimeToLiveResponse *answer, int64_t now_ms)
 {
 	size_t i, n = answer->n_keys < OTHERS_KEPT ? answer->n_keys : OTHERS_KEPT;
 	struct etcd_other_keys *others;
 
+	lease->others_ms = now_ms;
 	for (i = 0; lease->others && i < lease->others->n; i++)
 		free(lease->others->keys[i]);
 	free(lease->others);
@@ -73,6 +78,45 @@ static void lease_others(struct etcd_lease *lease, const Etcdpb__LeaseTimeToLive
 	for (i = 0; i < n; i++)
 		others->keys[i] = xstrndup((const char *)answer->keys[i].data, answer->keys[i].len);
 	lease->others = others;
+}
+
+/*
+ * What a reading showed, as far as a row is judged by it: a reading that shows the same again needs
+ * no new row. With a hundred keys on a lease that is most of what a quiet second costs.
+ */
+struct lease_sight {
+	int64_t granted_ms, deadline_ms, renewed_ms;
+	uint32_t others;
+	unsigned phase;
+	bool read, gone, denied;
+};
+
+static struct lease_sight lease_look(const struct etcd_lease *lease)
+{
+	struct lease_sight sight = { .granted_ms = lease->granted_ms,
+		.deadline_ms = lease->deadline_ms,
+		.renewed_ms = lease->renewed_ms,
+		.others = lease->others ? lease->others->n + lease->others->cut : 0,
+		.read = lease->read_ms != TIME_UNKNOWN,
+		.gone = lease->gone,
+		.denied = lease->denied };
+
+	if (lease->deadline_ms != TIME_UNKNOWN && sight.read) {
+		int64_t left_ms = lease->deadline_ms - lease->read_ms;
+
+		sight.phase = left_ms < 0 ? 2 : left_ms < lease->granted_ms / 3;
+	}
+	return sight;
+}
+
+static bool lease_looks_other(const struct lease_sight *a, const struct lease_sight *b)
+{
+	int64_t moved = b->deadline_ms - a->deadline_ms;
+
+	if (a->read != b->read || a->gone != b->gone || a->denied != b->denied ||
+		a->phase != b->phase || a->granted_ms != b->granted_ms || a->others != b->others)
+		return true;
+	return moved > SAME_END_MS || moved < -SAME_END_MS;
 }
 
 /* ---- one round of calls ---- */
@@ -102,7 +146,7 @@ static bool take_times(
 		return false;
 	etcd_lease_read(lease, answer->ttl, answer->grantedttl, u->ended_ms);
 	if (want->keys)
-		lease_others(lease, answer);
+		lease_others(lease, answer, u->ended_ms);
 	etcdpb__lease_time_to_live_response__free_unpacked(answer, NULL);
 	return true;
 }
@@ -112,10 +156,12 @@ static bool run_take(void *arg, const struct etcd_want *want, const struct etcd_
 {
 	struct etcd *e = arg;
 	struct etcd_lease *lease = etcd_store_lease(e->store, want->lease);
+	struct lease_sight before, after;
 
 	if (!lease) /* all its keys went meanwhile */
 		return u->code != GRPC_NONE;
 	lease->busy = false;
+	before = lease_look(lease);
 	if (u->code == GRPC_PERMISSION_DENIED) {
 		/* Newer servers refuse it to whoever may not read all keys on the lease. */
 		lease->denied = true;
@@ -125,7 +171,11 @@ static bool run_take(void *arg, const struct etcd_want *want, const struct etcd_
 	} else if (u->code != GRPC_OK || !take_times(lease, want, u)) {
 		return false;
 	}
-	etcd_store_touch(e->store, lease);
+	after = lease_look(lease);
+	if (before.read != after.read || before.denied != after.denied)
+		e->schedule.recount = true;
+	if (lease_looks_other(&before, &after))
+		etcd_store_touch(e->store, lease);
 	return true;
 }
 
@@ -163,6 +213,12 @@ static void wanted_add(void *arg, const char *id)
 	str_add_mem(&wanted->ids, id, strlen(id) + 1);
 }
 
+static bool others_are_old(const struct etcd *e, const struct etcd_lease *lease)
+{
+	return lease->others_ms == TIME_UNKNOWN ||
+	       http_loop_now_ms(e->loop) - lease->others_ms >= OTHERS_EVERY_MS;
+}
+
 static void want_path(struct ttl_run *run, const char *path)
 {
 	struct etcd_lease *leases[64];
@@ -174,7 +230,7 @@ static void want_path(struct ttl_run *run, const char *path)
 		n = etcd_store_path_leases(
 			run->e->store, raw.s, raw.len, leases, ARRAY_LEN(leases));
 		for (i = 0; i < n; i++)
-			run_want(run, leases[i], true);
+			run_want(run, leases[i], others_are_old(run->e, leases[i]));
 	}
 	str_release(&raw);
 }
@@ -233,7 +289,10 @@ static void want_due(struct ttl_run *run, size_t most, bool leaders)
 	s->pos = pos;
 }
 
-/* The rest in turn: those that were read longest ago come by as the walk goes round. */
+/*
+ * The rest in turn, a few each second: what was read stays true until near its end, so that only
+ * renewals before it are learnt so.
+ */
 static void want_turn(struct ttl_run *run, size_t most)
 {
 	struct etcd_schedule *s = &run->e->schedule;
@@ -286,8 +345,7 @@ static void plan_tick(struct ttl_run *run, int64_t since_ms)
 	want_shown(run, (size_t)most);
 	want_due(run, (size_t)(most + extra), true);
 	want_due(run, (size_t)(most + extra), false);
-	if (run->n < (size_t)most / 2)
-		want_turn(run, (size_t)most / 2);
+	want_turn(run, run->n + TURN_TICK);
 	if ((int64_t)run->n > most)
 		s->burst -= (int64_t)run->n - most;
 }
@@ -331,7 +389,8 @@ int etcd_ttl_tick(struct etcd *e, int64_t deadline_ms, struct err *err)
 	if (!run.n && !s->n_unread)
 		return 0;
 	rc = run_all(&run, deadline_ms, err);
-	if (s->n_unread || run.n > 0)
+	if (s->recount || s->n_unread)
 		count_leases(e);
+	s->recount = false;
 	return rc;
 }
