@@ -232,7 +232,7 @@ static void session_bind_memory(struct session *s)
 
 /* ---- judging and publishing ---- */
 
-static void session_judge_slot(struct session *s, size_t i)
+static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int64_t now_us)
 {
 	struct picture_slot *slot = &s->picture.slots[i];
 	bool dirty = slot->next_ms == INT64_MIN;
@@ -248,8 +248,8 @@ static void session_judge_slot(struct session *s, size_t i)
 		.thresholds = s->shared->thresholds,
 		.role = role_of(s->shared->roles, s->shared->n_roles, slot->s->id),
 		.all_stale = s->all_stale,
-		.now_ms = session_now_ms(s),
-		.now_us = session_now_us(s),
+		.now_ms = now_ms,
+		.now_us = now_us,
 	};
 	if (dirty && !ghost)
 		memory = memory_observe(&s->memory, slot->s, in.now_ms, in.now_us, &observed);
@@ -336,13 +336,13 @@ static void session_publish(struct session *s)
 /* Judges what is new, and what time alone has changed. */
 static void session_judge(struct session *s)
 {
-	int64_t now_ms = session_now_ms(s);
+	int64_t now_ms = session_now_ms(s), now_us = session_now_us(s);
 	size_t pos = 0;
 	ptrdiff_t slot;
 
 	session_judge_source(s);
 	while ((slot = picture_next_due(&s->picture, &pos, now_ms)) >= 0)
-		session_judge_slot(s, (size_t)slot);
+		session_judge_slot(s, (size_t)slot, now_ms, now_us);
 }
 
 static void session_set_state(struct session *s, enum source_state state, const struct err *err)

@@ -10,15 +10,10 @@
  * the output always is. 64-bit numbers that a reader could take for doubles are written as strings
  * (jw_big, jw_hex).
  */
-enum {
-	JSON_DEPTH_MAX = 32
-};
-
 struct json_writer {
 	struct out *out;
-	uint32_t filled; /* one bit for each level: something stands in it */
 	int depth;
-	bool after_key;
+	bool comma; /* the next value stands behind another */
 	bool newline;
 	int time_digits; /* of the time that was written last, and its text */
 	int64_t time_us;

@@ -47,7 +47,7 @@ int out_close(struct out *out)
 	return out->error;
 }
 
-void out_mem(struct out *out, const void *mem, size_t len)
+void out_mem_slowly(struct out *out, const void *mem, size_t len)
 {
 	const char *s = mem;
 
@@ -61,11 +61,6 @@ void out_mem(struct out *out, const void *mem, size_t len)
 		if (out->n == OUT_BUFFER)
 			out_flush(out);
 	}
-}
-
-void out_text(struct out *out, const char *s)
-{
-	out_mem(out, s, strlen(s));
 }
 
 void out_fmt(struct out *out, const char *fmt, ...)

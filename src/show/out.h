@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	OUT_BUFFER = 65536
@@ -25,14 +26,29 @@ void out_init(struct out *out, int fd);
 int out_close(struct out *out);
 void out_flush(struct out *out);
 
-void out_mem(struct out *out, const void *mem, size_t len);
-void out_text(struct out *out, const char *s);
+/* As out_mem, when it may not fit in the buffer. */
+void out_mem_slowly(struct out *out, const void *mem, size_t len);
 void out_fmt(struct out *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void out_spaces(struct out *out, size_t n);
 
 /* Without printf's cost, for what is written a hundred thousand times. */
 void out_int(struct out *out, int64_t value);
 void out_hex(struct out *out, uint64_t value);
+
+static inline void out_mem(struct out *out, const void *mem, size_t len)
+{
+	if (len >= OUT_BUFFER - out->n) {
+		out_mem_slowly(out, mem, len);
+		return;
+	}
+	memcpy(out->buf + out->n, mem, len);
+	out->n += len;
+}
+
+static inline void out_text(struct out *out, const char *s)
+{
+	out_mem(out, s, strlen(s));
+}
 
 static inline void out_char(struct out *out, char c)
 {
