@@ -102,8 +102,15 @@ def man_kinds(tables):
     return out
 
 
+def man_console(_tables):
+    """The keys and commands of the console: doc/keys.inc, which `make update-golden` writes and a unit test compares."""
+    with open(os.path.join(HERE, "keys.inc"), encoding="utf-8") as keys:
+        return keys.read().rstrip("\n").split("\n")
+
+
 GENERATED = {
-    "baton.1": {"commands": man_commands, "options": man_options, "states": man_states, "findings": man_findings},
+    "baton.1": {"commands": man_commands, "options": man_options, "states": man_states, "findings": man_findings,
+                "console": man_console},
     "baton-config.5": {
         "top": lambda t: man_keys(t["top"]),
         "source": lambda t: man_keys(t["source"]),

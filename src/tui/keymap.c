@@ -9,6 +9,7 @@
 #include "tui/command.h"
 #include "tui/input.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -131,7 +132,7 @@ void keymap_first(enum action action, char *buf, int size)
 		keymap[action].keys);
 }
 
-/* Text for roff: a backslash and a leading dot or quote would be commands, a plain minus a hyphen.
+/* Text for mdoc: a backslash and a leading dot or quote would be commands, a plain minus a hyphen.
  */
 static void roff(struct str *out, const char *s)
 {
@@ -147,35 +148,65 @@ static void roff(struct str *out, const char *s)
 	}
 }
 
+/* A single sign that mdoc would take for punctuation stands behind an empty character. */
+static void roff_term(struct str *out, const char *s)
+{
+	size_t n;
+
+	for (; *s; s += n, s += *s == ' ') {
+		char word[64];
+
+		n = strcspn(s, " ");
+		snprintf(word, sizeof(word), "%.*s", (int)n, s);
+		str_add(out, n == 1 && ispunct((unsigned char)*s) ? " \\&" : " ");
+		roff(out, word);
+	}
+}
+
 static void roff_item(struct str *out, const char *term, const char *argument, const char *help)
 {
-	str_add(out, ".TP\n.B ");
-	roff(out, term);
+	str_add(out, ".It Ic");
+	roff_term(out, term);
+	if (*argument)
+		str_addf(out, " Ar %s", argument);
 	str_add_char(out, '\n');
-	if (*argument) {
-		str_truncate(out, out->len - 1);
-		str_addf(out, " \\fI%s\\fP\n", argument);
-	}
 	roff(out, help);
-	str_add_char(out, '\n');
+	str_add(out, ".\n");
+}
+
+static void roff_list(struct str *out, const char *title)
+{
+	str_addf(out, ".Ss %s\n.Bl -tag -width Ds\n", title);
+}
+
+static void manual_keys(struct str *out)
+{
+	const char *section = "";
+	int k;
+
+	for (k = ACTION_NONE + 1; k < ACTION_COUNT; k++) {
+		char title[64];
+
+		if (strcmp(section, keymap[k].section) != 0) {
+			if (*section)
+				str_add(out, ".El\n");
+			section = keymap[k].section;
+			snprintf(title, sizeof(title), "Keys: %s", section);
+			roff_list(out, title);
+		}
+		roff_item(out, keymap[k].keys, "", keymap[k].help);
+	}
+	str_add(out, ".El\n");
 }
 
 void keymap_manual(struct str *out)
 {
-	const char *section = "", *name, *help;
+	const char *name, *help;
 	size_t i;
 	int k;
 
-	str_add(out, ".\\\" Made from src/tui/keys.def, commands.def and the filter's fields; a "
-		     "test compares.\n");
-	for (k = ACTION_NONE + 1; k < ACTION_COUNT; k++) {
-		if (strcmp(section, keymap[k].section) != 0) {
-			section = keymap[k].section;
-			str_addf(out, ".SS \"Keys: %s\"\n", section);
-		}
-		roff_item(out, keymap[k].keys, "", keymap[k].help);
-	}
-	str_add(out, ".SS \"Commands\"\n");
+	manual_keys(out);
+	roff_list(out, "Commands of the console");
 	for (k = 0; k < COMMAND_COUNT; k++) {
 		char word[32];
 
@@ -183,14 +214,17 @@ void keymap_manual(struct str *out)
 		roff_item(out, word, command_argument((enum command)k),
 			command_describe((enum command)k));
 	}
-	str_add(out, ".SS \"Filter\"\n");
 	str_add(out,
-		"Words that must all hold, separated by blanks; \\fB!\\fP before a word turns it "
-		"round; a\n"
-		"word that is no field is looked for in ids, names, roles, holders and waiters.\n");
+		".El\n.Ss The filter\n"
+		"Words that must all hold, separated by blanks.\n"
+		"An exclamation mark before a word turns it round.\n"
+		"A word that is no field is looked for in ids, names, roles, holders and waiters.\n"
+		".Bl -tag -width Ds\n");
 	for (i = 0; filter_field_help(i, &name, &help); i++)
 		roff_item(out, name, "", help);
-	str_add(out, ".SS \"Orders\"\n");
+	str_add(out, ".El\n");
+	roff_list(out, "Orders");
 	for (k = 0; k < SORT_COUNT; k++)
 		roff_item(out, sort_name((enum sort)k), "", sort_help((enum sort)k));
+	str_add(out, ".El\n");
 }

@@ -32,7 +32,7 @@ uint32_t keymap_key(const char *name, int len);
 /* The name of a key, for messages: "C-x", "F5", "ß". */
 void keymap_key_name(uint32_t key, char *buf, int size);
 
-/* The part of the manual page about keys and commands, in roff (man macros). doc/keys.inc holds it.
+/* The part of the manual page about keys and commands, in mdoc. doc/keys.inc holds it.
  */
 void keymap_manual(struct str *out);
 
