@@ -221,6 +221,22 @@ class House(unittest.TestCase):
                       if os.path.isfile(path) and "__pycache__" not in path and "/seeds/" not in path]
         return found
 
+    def test_nothing_that_a_build_makes_is_kept(self):
+        if not os.path.exists(os.path.join(TOP, ".git")):
+            return  # A released tree: distcheck looks after that one.
+        # A folder's name does not count: any may be given to an out-of-tree build.
+        made = re.compile(r"(^|/)(config\.(h|log|status)|stamp-h1|Makefile(\.in)?|configure|aclocal\.m4)$|\.(o|a|trs|pyc)$")
+        kept = subprocess.run(["git", "-C", TOP, "ls-files"], capture_output=True, text=True, check=True).stdout
+        self.none([path for path in kept.splitlines() if made.search(path) or self.is_program(os.path.join(TOP, path))])
+
+    @staticmethod
+    def is_program(path):
+        try:
+            with open(path, "rb") as file:
+                return file.read(4) == b"\x7fELF"
+        except OSError:
+            return False
+
     def test_every_unit_test_and_fuzzer_is_registered(self):
         lists = "".join(read(path) for path in sources("tests/**/local.mk"))
         self.none([short(path) for path in sources("tests/**/*.c") if short(path) not in lists])
