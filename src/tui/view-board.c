@@ -382,6 +382,18 @@ static void draw_row(const struct model *m, struct canvas *c, struct area a, int
 	}
 }
 
+/* A paragraph for each line. */
+static void tell_looked_for(struct prose *p, const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+
+		prose_add(p, STYLE_TEXT, "", 1, STYLE_TEXT, "%.*s", (int)n, text);
+		text += n;
+		text += *text == '\n';
+	}
+}
+
 /* Why there is nothing to see. */
 static void draw_empty(const struct model *m, struct canvas *c, struct area a)
 {
@@ -395,7 +407,7 @@ static void draw_empty(const struct model *m, struct canvas *c, struct area a)
 	}
 	if (m->looked_for) {
 		prose_add(&p, STYLE_STRONG, "", 1, STYLE_STRONG, "There is no source to look at.");
-		prose_add(&p, STYLE_TEXT, "", 1, STYLE_TEXT, "%s", m->looked_for);
+		tell_looked_for(&p, m->looked_for);
 	} else if (!m->board || waiting == n) {
 		prose_add(&p, STYLE_TEXT, "", 1, STYLE_TEXT, "Connecting to %zu source%s ...", n,
 			n == 1 ? "" : "s");

@@ -1,0 +1,117 @@
+"""The console on real servers and on servers that hang: what it shows, and that nothing makes it wait."""
+
+import os
+import socket
+import sys
+import time
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.dirname(HERE), HERE]
+
+from pty_program import Program  # noqa: E402
+from servers import Etcd, Home, Postgres, baton_path, close_all  # noqa: E402
+
+
+def tearDownModule():
+    close_all()
+
+
+class Hung:
+    """Listens, and never answers."""
+
+    def __init__(self):
+        self.socket = socket.socket()
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.listen(16)
+        self.port = self.socket.getsockname()[1]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+
+def console(home, *args, rows=24, columns=80, **env):
+    return Program(baton_path(), *args, rows=rows, columns=columns, env=home.env(COLORFGBG="15;0", **env))
+
+
+class Console(unittest.TestCase):
+    def test_nothing_to_look_at(self):
+        """Said in plain lines, before the terminal is taken."""
+        with Home() as home, console(home) as p:
+            self.assertEqual(p.end(), 69)
+            self.assertIn("PGHOST", p.screen.text)
+            self.assertIn("baton init", p.screen.text)
+            self.assertNotIn(b"\x1b[?1049h", p.raw)
+            self.assertEqual(p.settings(), p.before)
+
+    def test_hung_sources(self):
+        """The first frame comes at once, keys work, and leaving takes no time."""
+        with Hung() as hung, Home(config=f"""
+sources:
+  pg: {{kind: postgres, environment: lab, conninfo: "host=127.0.0.1 port={hung.port} user=x dbname=x", timeout: 3s}}
+  ctl: {{kind: etcd, environment: lab, endpoints: ["http://127.0.0.1:{hung.port}"], timeout: 3s}}
+""") as home, console(home) as p:
+            started = time.monotonic()
+            p.wait("Connecting to 2 sources")
+            self.assertLess(time.monotonic() - started, 2)
+            p.keys("4").wait("connecting").keys("?").wait("Moving").keys("\x1b").keys("1")
+            p.wait("can't be read")
+            self.assertRegex(p.screen.text, r"! SOURCE +(pg|ctl) can't be read")
+            started = time.monotonic()
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+            self.assertLess(time.monotonic() - started, 3)
+            self.assertEqual(p.settings(), p.before)
+
+    def test_locks_come_and_go(self):
+        with Postgres() as pg, Home(env=pg.env()) as home, console(home, rows=36, columns=120) as p:
+            p.wait("nobody waits")
+            session = pg.session(app="worker-\u6c7a\x1b[31m")
+            session.run("select pg_advisory_lock(4711)")
+            p.wait("HELD")
+            self.assertIn("4711", p.screen.text)
+            self.assertNotIn("\x1b[31mred", p.screen.text)
+            p.keys("\r").wait("what happened")
+            p.wait("holds it")
+            session.run("select pg_advisory_unlock(4711)")
+            p.wait(lambda s: "FREE" in s.text or "not in the picture" in s.text or "Nobody holds it" in s.text)
+            p.keys("3").wait(lambda s: "4711" in s.text and ("released" in s.text or "took" in s.text))
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
+    def test_a_change_in_etcd_is_shown_at_once(self):
+        with Etcd() as etcd, Home(config=f"""
+sources:
+  ctl: {{kind: etcd, environment: lab, endpoints: ["{etcd.url}"], prefixes: [{{prefix: elections/, mechanism: election}}]}}
+""") as home:
+            lease = etcd.grant(600)
+            etcd.put(f"elections/billing/{lease:x}", "node-a", lease=lease)
+            with console(home) as p:
+                p.wait("node-a")
+                other = etcd.grant(600)
+                etcd.put(f"elections/mailer/{other:x}", "node-b", lease=other)
+                p.wait("node-b")
+                etcd.delete(f"elections/billing/{lease:x}")
+                p.wait(lambda s: "node-a" not in s.text.split("\u2500\u2500\u2500")[1] if "\u2500\u2500\u2500" in s.text else False)
+                p.keys("q")
+                self.assertEqual(p.end(), 0)
+
+    def test_a_lost_server_greys_its_rows(self):
+        with Postgres() as pg, Home(env=pg.env()) as home:
+            session = pg.session(app="worker-1")
+            session.run("select pg_advisory_lock(4711)")
+            with console(home, rows=36, columns=120) as p:
+                p.wait("HELD")
+                pg.stop()
+                p.wait("UNKNOWN")
+                self.assertRegex(p.screen.text, r"\? UNKNOWN .*worker-1 \(seen")
+                self.assertIn("postgres!", p.screen.line(0))
+                p.keys("q")
+                self.assertEqual(p.end(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
