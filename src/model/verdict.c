@@ -17,8 +17,9 @@ struct draft_finding {
 	enum finding_code code;
 	enum severity severity;
 	int64_t since_us;
-	int64_t text, advice; /* offsets into the texts */
-	size_t first, n;      /* evidence */
+	const char *constant, *constant_advice; /* a sentence that needs no making; else NULL */
+	int64_t text, advice;                   /* offsets into the texts */
+	size_t first, n;                        /* evidence */
 };
 
 void verdict_draft_init(struct verdict_draft *d)
@@ -77,6 +78,15 @@ __attribute__((format(printf, 2, 0))) static int64_t verdict_format(
 	return verdict_text(d, text);
 }
 
+/*
+ * A format without a conversion is the sentence itself. It is a literal (the compiler asks for
+ * one), and a hundred thousand rows may share it.
+ */
+static const char *verdict_constant(const char *fmt)
+{
+	return strchr(fmt, '%') ? NULL : fmt;
+}
+
 void verdict_add(struct verdict_draft *d, enum finding_code code, enum severity severity,
 	int64_t since_us, const char *fmt, ...)
 {
@@ -92,6 +102,9 @@ void verdict_add(struct verdict_draft *d, enum finding_code code, enum severity 
 		.advice = NO_TEXT,
 		.first = d->n_evidence,
 	};
+	f->constant = verdict_constant(fmt);
+	if (f->constant)
+		return;
 	va_start(ap, fmt);
 	f->text = verdict_format(d, fmt, ap);
 	va_end(ap);
@@ -99,10 +112,14 @@ void verdict_add(struct verdict_draft *d, enum finding_code code, enum severity 
 
 void verdict_advise(struct verdict_draft *d, const char *fmt, ...)
 {
+	struct draft_finding *f = &d->findings[d->n_findings - 1];
 	va_list ap;
 
+	f->constant_advice = verdict_constant(fmt);
+	if (f->constant_advice)
+		return;
 	va_start(ap, fmt);
-	d->findings[d->n_findings - 1].advice = verdict_format(d, fmt, ap);
+	f->advice = verdict_format(d, fmt, ap);
 	va_end(ap);
 }
 
@@ -177,8 +194,10 @@ static void row_fill(struct row *row, const struct verdict_draft *d, struct find
 			.code = f->code,
 			.severity = f->severity,
 			.since_us = f->since_us,
-			.text = texts + f->text,
-			.advice = f->advice == NO_TEXT ? NULL : texts + f->advice,
+			.text = f->constant ? f->constant : texts + f->text,
+			.advice = f->constant_advice     ? f->constant_advice
+				  : f->advice == NO_TEXT ? NULL
+							 : texts + f->advice,
 			.evidence = evidence + f->first,
 			.n_evidence = f->n,
 		};
@@ -209,7 +228,7 @@ struct row *row_new(struct singleton *s, const struct verdict_draft *d)
 	size_t findings_at = sizeof(struct row);
 	size_t evidence_at = findings_at + d->n_findings * sizeof(struct finding);
 	size_t texts_at = evidence_at + d->n_evidence * sizeof(struct detail);
-	size_t texts_len = d->n_findings ? d->texts.len : 0;
+	size_t texts_len = d->texts.len > 1 ? d->texts.len : 0;
 	size_t extra =
 		(d->v.role ? strlen(d->v.role) + 1 : 0) + (d->v.fit ? strlen(d->v.fit) + 1 : 0);
 	char *block = xmalloc(texts_at + texts_len + extra);

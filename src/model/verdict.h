@@ -55,8 +55,10 @@ void verdict_draft_init(struct verdict_draft *d);
 void verdict_draft_release(struct verdict_draft *d);
 void verdict_draft_begin(struct verdict_draft *d);
 
-/* Adds a finding with a sentence; the severity is the caller's (finding_word(code)->severity is the
- * usual one). */
+/*
+ * Adds a finding with a sentence; the severity is the caller's (finding_word(code)->severity is the
+ * usual one). fmt is a literal: one without a conversion is not copied. The same holds for advice.
+ */
 void verdict_add(struct verdict_draft *d, enum finding_code code, enum severity severity,
 	int64_t since_us, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 /* Sets the advice of the last finding. */
