@@ -337,10 +337,15 @@ static void session_publish(struct session *s)
 static void session_judge(struct session *s)
 {
 	int64_t now_ms = session_now_ms(s), now_us = session_now_us(s);
+	uint64_t context;
 	size_t pos = 0;
 	ptrdiff_t slot;
 
 	session_judge_source(s);
+	context = judge_context(s->round.self, s->all_stale);
+	if (context != s->context)
+		picture_redo(&s->picture, now_ms);
+	s->context = context;
 	while ((slot = picture_next_due(&s->picture, &pos, now_ms)) >= 0)
 		session_judge_slot(s, (size_t)slot, now_ms, now_us);
 }

@@ -53,6 +53,7 @@ struct session {
 	struct snapshot *last; /* the newest that we published */
 	struct row *self_row;
 	bool all_stale;
+	uint64_t context; /* what the rows were last judged with (judge_context) */
 	enum source_state state_word;
 	struct err error;
 	int64_t error_since_us;

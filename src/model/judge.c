@@ -2,6 +2,8 @@
 
 #include "model/judge.h"
 #include "model/judge-rules.h"
+#include "base/map.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -199,4 +201,18 @@ void judge_singleton(const struct judge_input *in, struct verdict_draft *out)
 		out->v.role = in->role->name;
 		out->v.fit = role_fit(in->role, in->s->mechanism);
 	}
+}
+
+uint64_t judge_context(const struct singleton *self, bool all_stale)
+{
+	/* The server's clock is not among them: it runs on, and verdict_next sees to that. */
+	static const enum detail_id read[] = { DETAIL_IN_RECOVERY, DETAIL_KEEPALIVE_HORIZON,
+		DETAIL_TERM_CHANGED };
+	static const uint64_t seed[2] = { 3, 4 };
+	int64_t values[ARRAY_LEN(read) + 1] = { all_stale };
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(read); i++)
+		values[i + 1] = self ? singleton_int(self, read[i], TIME_UNKNOWN) : TIME_UNKNOWN;
+	return map_siphash(seed, values, sizeof(values));
 }

@@ -25,6 +25,12 @@ struct judge_input {
  */
 void judge_singleton(const struct judge_input *in, struct verdict_draft *out);
 
+/*
+ * A digest of what the verdicts of a source's rows rest on besides their own facts, their memory
+ * and the time: when it differs from the last one, all rows must be judged again.
+ */
+uint64_t judge_context(const struct singleton *self, bool all_stale);
+
 /* The findings about a source itself, from its facts and what is remembered of it; pic gives the
  * rows for counts. */
 struct judge_source_input {

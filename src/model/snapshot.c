@@ -234,6 +234,15 @@ ptrdiff_t picture_next_due(const struct picture *pic, size_t *pos, int64_t now_m
 	return -1;
 }
 
+void picture_redo(struct picture *pic, int64_t now_ms)
+{
+	size_t i;
+
+	for (i = 0; i < pic->n; i++)
+		if (pic->slots[i].next_ms > now_ms)
+			pic->slots[i].next_ms = now_ms;
+}
+
 void picture_judged(struct picture *pic, size_t slot, struct row *row)
 {
 	row_unref(pic->slots[slot].row);

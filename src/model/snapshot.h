@@ -133,6 +133,8 @@ void picture_end(
  * next_ms is at or before now_ms. -1 at the end. Start with *pos = 0.
  */
 ptrdiff_t picture_next_due(const struct picture *pic, size_t *pos, int64_t now_ms);
+/* Makes every slot due now, though its facts are clean: what all verdicts rest on has changed. */
+void picture_redo(struct picture *pic, int64_t now_ms);
 /* Gives a slot its row; takes over the reference. */
 void picture_judged(struct picture *pic, size_t slot, struct row *row);
 /* The earliest next_ms of all slots; INT64_MAX when none. */

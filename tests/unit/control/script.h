@@ -35,6 +35,7 @@ struct script {
 	enum mechanism mechanism;
 	int64_t server_id;
 	int64_t timeline;
+	bool in_recovery;
 	const char *source;
 	const char *names[SCRIPT_ROWS];
 	const char *holders[SCRIPT_ROWS]; /* NULL: not there */
@@ -91,7 +92,7 @@ static void script_tell(struct script *s, struct round *r)
 
 	draft_begin(d, MECH_SOURCE, s->source, "", 0);
 	draft_int(d, DETAIL_SYSTEM_IDENTIFIER, s->server_id);
-	draft_int(d, DETAIL_IN_RECOVERY, 0);
+	draft_int(d, DETAIL_IN_RECOVERY, s->in_recovery);
 	draft_int(d, DETAIL_TIMELINE, s->timeline);
 	draft_text(d, DETAIL_SERVER_ADDRESS, s->source);
 	round_self(r, draft_finish(d));

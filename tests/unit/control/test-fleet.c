@@ -127,6 +127,46 @@ static bool saw_event(struct fleet *fleet, const char *what, const char *part)
 	return saw;
 }
 
+static void wait_for_finding(
+	struct fleet *fleet, const char *id, enum finding_code code, bool there)
+{
+	int64_t end = clock_mono_ms(&clock_system) + LIMIT_MS;
+	bool so = false;
+
+	while (!so && clock_mono_ms(&clock_system) < end) {
+		struct board *board = fleet_board(fleet);
+		const struct row *row = board_find(board, id, NULL);
+		bool has = false;
+		size_t i;
+
+		for (i = 0; row && i < row->v.n_findings; i++)
+			has = has || row->v.findings[i].code == code;
+		so = row && has == there;
+		board_unref(board);
+		sleep_a_moment();
+	}
+	assert_true(so);
+}
+
+/* The row's own facts stay the same: it must be judged again for what changed about its server. */
+static void a_standby_that_is_promoted(void **state)
+{
+	struct script_fleet f = { .both = false };
+
+	(void)state;
+	script_init(&f.script);
+	f.script.mechanism = MECH_PG_ADVISORY;
+	f.script.in_recovery = true;
+	hold(&f.script, 0, "a", "node-1", 5);
+	script_fleet_start(&f, NULL, false);
+	wait_for_finding(f.fleet, "test/a", FINDING_ON_STANDBY, true);
+	pthread_mutex_lock(&f.script.mutex);
+	f.script.in_recovery = false;
+	pthread_mutex_unlock(&f.script.mutex);
+	wait_for_finding(f.fleet, "test/a", FINDING_ON_STANDBY, false);
+	end(&f);
+}
+
 static void one_shot_makes_one_picture(void **state)
 {
 	struct script_fleet f = { .both = false };
@@ -457,6 +497,7 @@ static void a_lone_server_has_nothing_across(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_standby_that_is_promoted),
 		cmocka_unit_test(one_shot_makes_one_picture),
 		cmocka_unit_test(a_failing_poll_keeps_the_last_picture),
 		cmocka_unit_test(a_degraded_source_shows_its_rows),

@@ -33,3 +33,7 @@ tests_bin_test_model_filter_LDADD = $(MODEL_TEST_LIBS)
 unit_tests += tests/bin/test-model-listing
 tests_bin_test_model_listing_SOURCES = tests/unit/model/test-listing.c tests/unit/unit.h
 tests_bin_test_model_listing_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-sequence
+tests_bin_test_model_sequence_SOURCES = tests/unit/model/test-sequence.c tests/unit/model/facts.h tests/unit/unit.h
+tests_bin_test_model_sequence_LDADD = $(MODEL_TEST_LIBS)
