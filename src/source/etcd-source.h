@@ -18,7 +18,9 @@ enum {
 	ETCD_SILENCE_MS = 12000, /* a watch that says nothing for so long, though asked, is dead */
 	ETCD_TTL_EVERY_MS = 1000,
 	ETCD_IN_FLIGHT = 64,
-	ETCD_LOST_LEAST = 5, /* leases that vanish at once, */
+	ETCD_DENIALS_MOST = 2,   /* refused watches that are begun anew at once, */
+	ETCD_DENIALS_MS = 10000, /* ... unless so much time is between them */
+	ETCD_LOST_LEAST = 5,     /* leases that vanish at once, */
 	ETCD_LOST_WITHIN_MS = 2000,
 	ETCD_LOST_TERM_MS = 60000, /* ... and a new etcd leader not longer ago */
 	ETCD_NAMES_MOST = 1000,    /* names found by leases */
@@ -102,6 +104,8 @@ struct etcd {
 	int64_t heard_ms, asked_ms; /* the last sign of life; the last time it was asked for */
 	bool midway;                /* within a fragmented answer: not to be told yet */
 	bool compacted, denied_watch, ended_watch;
+	unsigned denials; /* watches refused in a row */
+	int64_t denied_ms;
 	struct err watch_error;
 
 	struct etcd_schedule schedule;

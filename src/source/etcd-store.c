@@ -454,7 +454,8 @@ static void group_room(struct etcd_group *g)
 static void group_free(struct etcd_group *g)
 {
 	if (g->keys != &g->only)
-		group_free(g);
+		free(g->keys);
+	free(g);
 }
 
 static struct etcd_group *group_get(

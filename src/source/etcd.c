@@ -315,32 +315,46 @@ static int etcd_open(const struct source_config *config, void **ret_state, struc
 
 /* ---- polling ---- */
 
+/* A refused watch: the token may have expired, or the permissions changed. What may be seen is read
+ * anew, but not for ever. */
+static int poll_watch_denied(struct etcd *e, struct err *err)
+{
+	int64_t now_ms = http_loop_now_ms(e->loop);
+
+	e->denied_watch = false;
+	e->pictured = false;
+	if (now_ms - e->denied_ms > ETCD_DENIALS_MS)
+		e->denials = 0;
+	e->denied_ms = now_ms;
+	if (++e->denials > ETCD_DENIALS_MOST) {
+		e->denials = 0;
+		return err_set(err, ERR_DENIED, "%s", e->watch_error.text);
+	}
+	*err = e->watch_error;
+	e->stale_token = e->has_token;
+	return e->has_token ? ERR_AUTH : 0;
+}
+
 /* The watch ended, or told that the past which we wanted is gone: says so, and prepares for what
  * follows. */
 static int poll_watch_ended(struct etcd *e, struct err *err)
 {
 	if (e->compacted) {
-		round_event(e->r, NULL, TIME_UNKNOWN, e->revision, "gap",
+		round_event(e->r, NULL, TIME_UNKNOWN, etcd_known_revision(e), "gap",
 			"etcd compacted its history before it was read: hand-overs in between are "
 			"not known");
 		e->pictured = false;
 		etcd_watch_stop(e);
-		e->compacted = e->ended_watch = false;
+		e->compacted = e->ended_watch = e->denied_watch = false;
 		return 0;
 	}
 	if (!e->ended_watch)
 		return 0;
-	*err = e->watch_error;
 	e->ended_watch = false;
 	etcd_watch_stop(e);
-	if (e->denied_watch) {
-		e->denied_watch = false;
-		e->stale_token = e->has_token;
-		/* Without a token to renew, the permission is what changed: reading anew tells what
-		 * may be seen. */
-		e->pictured = false;
-		return ERR_AUTH;
-	}
+	if (e->denied_watch)
+		return poll_watch_denied(e, err);
+	*err = e->watch_error;
 	return err->code ? (int)err->code : ERR_IO;
 }
 
@@ -444,8 +458,26 @@ static void poll_lost(struct etcd *e)
 	e->self_changed = true;
 }
 
+/* The picture comes from one member; the others matter to what would happen next. */
+static void poll_degraded(struct etcd *e)
+{
+	const struct etcd_member *bad = NULL;
+	size_t i, n = 0;
+
+	for (i = 0; i < e->n_members; i++) {
+		if (!e->members[i].error)
+			continue;
+		n++;
+		bad = bad ? bad : &e->members[i];
+	}
+	if (bad)
+		round_degraded(e->r, "%zu of %zu endpoints can't be asked: %s", n, e->n_members,
+			bad->error);
+}
+
 static void poll_tell(struct etcd *e)
 {
+	poll_degraded(e);
 	poll_lost(e);
 	if (etcd_store_ignored(e->store) != e->told_ignored) {
 		e->told_ignored = etcd_store_ignored(e->store);
