@@ -45,3 +45,11 @@ tests_bin_fuzz_input_SOURCES = tests/fuzz/input.c
 tests_bin_fuzz_input_LDADD = src/libtui.a $(MODEL_LIBS) $(NCURSESW_LIBS)
 tests_bin_fuzz_input_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
 
+fuzzers += tests/bin/fuzz-yaml tests/bin/fuzz-settings
+tests_bin_fuzz_yaml_SOURCES = tests/fuzz/yaml.c
+tests_bin_fuzz_yaml_LDADD = $(IO_LIBS)
+tests_bin_fuzz_yaml_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+tests_bin_fuzz_settings_SOURCES = tests/fuzz/settings.c
+tests_bin_fuzz_settings_LDADD = $(CONTROL_LIBS)
+tests_bin_fuzz_settings_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
