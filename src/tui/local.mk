@@ -2,7 +2,12 @@ noinst_LIBRARIES += src/libtui.a
 src_libtui_a_SOURCES = \
 	src/tui/canvas.c src/tui/canvas.h \
 	src/tui/command.c src/tui/command.h src/tui/commands.def \
-	src/tui/console.c src/tui/console.h \
+	src/tui/console.c src/tui/console.h src/tui/console-state.h \
+	src/tui/console-command.c \
+	src/tui/console-draw.c \
+	src/tui/console-go.c \
+	src/tui/console-keys.c \
+	src/tui/console-type.c \
 	src/tui/format.c src/tui/format.h \
 	src/tui/header.c src/tui/header.h \
 	src/tui/help.c src/tui/help.h \

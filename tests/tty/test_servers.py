@@ -41,7 +41,7 @@ class Console(unittest.TestCase):
     def test_nothing_to_look_at(self):
         """Said in plain lines, before the terminal is taken."""
         with Home() as home, console(home) as p:
-            self.assertEqual(p.end(), 69)
+            self.assertEqual(p.end(), 78)
             self.assertIn("PGHOST", p.screen.text)
             self.assertIn("baton init", p.screen.text)
             self.assertNotIn(b"\x1b[?1049h", p.raw)

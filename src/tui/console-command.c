@@ -1,0 +1,165 @@
+#include "config.h"
+
+#include "tui/console-state.h"
+#include "base/err.h"
+#include "control/fleet.h"
+#include "tui/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void set_theme(struct console *k, const char *name)
+{
+	struct err err = { 0 };
+	struct theme theme;
+
+	if (!*name) {
+		console_say(k, false, "theme %s: %s", k->theme.name, k->theme.about);
+		return;
+	}
+	if (theme_load(&theme, name, &err) < 0) {
+		console_say(k, true, "%s", err.text);
+		return;
+	}
+	k->theme = theme;
+	k->theme_fitted = false;
+	screen_redraw(k->screen);
+	console_say(k, false, "theme %s: %s", theme.name, theme.about);
+}
+
+static void set_option(struct console *k, const char *name)
+{
+	bool off = strncmp(name, "no", 2) == 0;
+	const char *what = off ? name + 2 : name;
+
+	if (strcmp(what, "ascii") == 0) {
+		if (off && !k->options->utf8)
+			console_say(k, true,
+				"the locale of this terminal takes ASCII only (LC_ALL, LC_CTYPE, "
+				"LANG)");
+		else
+			k->canvas.ascii = !off;
+		screen_redraw(k->screen);
+	} else if (strcmp(what, "mouse") == 0) {
+		console_mouse(k, !off);
+	} else if (strcmp(what, "witnesses") == 0) {
+		console_witnesses(k, off);
+	} else {
+		console_say(k, true,
+			":set takes ascii, noascii, mouse, nomouse, witnesses or nowitnesses");
+	}
+}
+
+static void sort_command(struct console *k, const char *word)
+{
+	bool reverse = *word == '-';
+	int sort = sort_from_word(word + reverse);
+
+	if (sort < 0)
+		console_say(k, true, "no order \"%s\": Tab behind :sort shows them", word);
+	else
+		console_sort(k, (enum sort)sort, reverse);
+}
+
+static void source_command(struct console *k, const char *name)
+{
+	char filter[200];
+	size_t i;
+
+	snprintf(filter, sizeof(filter), "source:%s", name);
+	for (i = 0; *name && k->board && i < k->board->n_snapshots; i++)
+		if (strcmp(k->board->snapshots[i]->source, name) == 0)
+			break;
+	if (*name && (!k->board || i == k->board->n_snapshots))
+		console_say(k, true, "no source \"%s\": Tab behind :source shows them", name);
+	else
+		console_filter(k, *name ? filter : "");
+}
+
+static void open_command(struct console *k, const char *id)
+{
+	if (!*id)
+		console_say(k, true, ":open needs an id: SOURCE/PATH, Tab completes");
+	else
+		console_go(k, view_find("one"), id);
+}
+
+static void view_command(struct console *k, const char *name)
+{
+	int view = view_find(name);
+
+	if (view < 0 || (view_at((size_t)view)->ops && !view_at((size_t)view)->key))
+		console_say(k, true, "no view \"%s\": there are board, events and sources", name);
+	else
+		console_go_view(k, view);
+}
+
+static void run_filter_command(struct console *k, const char *text)
+{
+	if (!console_filter(k, text))
+		console_say(k, true, "%s", k->hint);
+	else
+		console_go_view(k, view_find("board"));
+	k->hint[0] = '\0';
+}
+
+void console_run_command(struct console *k, struct line *typed)
+{
+	const char *line = typed->text;
+	struct err err = { 0 };
+	enum command command;
+	const char *arg;
+
+	if (!line[strspn(line, " :")])
+		return;
+	if (command_parse(line, &command, &arg, &err) < 0) {
+		console_say(k, true, "%s", err.text);
+		return;
+	}
+	while (command != COMMAND_OPEN && typed->len && typed->text[typed->len - 1] == ' ')
+		typed->text[--typed->len] = '\0';
+	switch (command) {
+	case COMMAND_QUIT:
+	case COMMAND_QUIT_LONG:
+		k->quit = true;
+		break;
+	case COMMAND_VIEW:
+		view_command(k, arg);
+		break;
+	case COMMAND_BOARD:
+	case COMMAND_EVENTS:
+	case COMMAND_SOURCES:
+		view_command(k, command_word(command));
+		break;
+	case COMMAND_OPEN:
+		open_command(k, arg);
+		break;
+	case COMMAND_FILTER:
+		run_filter_command(k, arg);
+		break;
+	case COMMAND_SORT:
+		sort_command(k, arg);
+		break;
+	case COMMAND_SOURCE:
+		source_command(k, arg);
+		break;
+	case COMMAND_THEME:
+		set_theme(k, arg);
+		break;
+	case COMMAND_PAUSE:
+		console_pause(k);
+		break;
+	case COMMAND_POLL:
+		fleet_poll_now(k->fleet, *arg ? arg : NULL);
+		console_say(k, false, "polling %s now", *arg ? arg : "all sources");
+		break;
+	case COMMAND_SET:
+		set_option(k, arg);
+		break;
+	case COMMAND_HELP:
+		console_type(k, MODE_HELP);
+		break;
+	default:
+		break;
+	}
+}

@@ -1,0 +1,144 @@
+#include "config.h"
+
+#include "tui/console-state.h"
+#include "control/fleet.h"
+#include "tui/header.h"
+#include "tui/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void draw_hints(struct console *k, struct area a, int room)
+{
+	const enum action *hints = console_view(k)->ops->hints;
+	int x = 1;
+
+	for (; hints && *hints != ACTION_NONE; hints++) {
+		char key[16], word[24];
+		int w;
+
+		keymap_first(*hints, key, sizeof(key));
+		/* The first word or two of the help say enough here. */
+		snprintf(word, sizeof(word), "%s", keymap_hint(*hints));
+		w = canvas_width(&k->canvas, key) + 1 + canvas_width(&k->canvas, word);
+		if (x + w > room)
+			break;
+		x += canvas_put(&k->canvas, a, 0, x, STYLE_KEY, key) + 1;
+		x += canvas_put(&k->canvas, a, 0, x, STYLE_KEY_HELP, word) + 2;
+	}
+}
+
+static void draw_bottom(struct console *k)
+{
+	struct canvas *c = &k->canvas;
+	struct area a = area_sub(canvas_all(c), c->h - 1, 0, 1, c->w);
+	struct str status;
+	int w;
+
+	if (k->mode == MODE_FILTER || k->mode == MODE_COMMAND) {
+		line_draw(k->mode == MODE_FILTER ? &k->filter : &k->command, c, a, 0,
+			k->mode == MODE_FILTER ? "/" : ":");
+		if (*k->hint) {
+			canvas_fit(c, canvas_all(c), c->h - 2, 0, c->w,
+				k->hint_error ? STYLE_MESSAGE_ERROR : STYLE_PROMPT_HINT, FIT_LEFT,
+				k->hint);
+		}
+		return;
+	}
+	if (*k->message) {
+		canvas_fit(c, a, 0, 1, c->w - 2,
+			k->message_error ? STYLE_MESSAGE_ERROR : STYLE_MESSAGE, FIT_LEFT,
+			k->message);
+		canvas_until(c, k->message_until_ms);
+		return;
+	}
+	str_init(&status, 512);
+	if (console_view(k)->ops->status)
+		console_view(k)->ops->status(console_view_state(k), &k->model, &status);
+	if (console_view(k)->ops->lists && *listing_filter_text(k->listing))
+		str_addf(&status, "  /%s", listing_filter_text(k->listing));
+	w = canvas_width(c, status.s);
+	w = w > c->w / 2 ? c->w / 2 : w;
+	canvas_fit(c, a, 0, c->w - w - 1, w, STYLE_DIM, FIT_LEFT, status.s);
+	draw_hints(k, a, c->w - w - 2);
+	str_release(&status);
+}
+
+static void draw_help(struct console *k)
+{
+	struct canvas *c = &k->canvas;
+	struct area all = canvas_all(c);
+
+	k->help_lines = help_draw(c, area_sub(all, HEADER_LINES, 0, c->h - HEADER_LINES - 1, c->w),
+		k->search.text, k->help_top);
+	line_draw(&k->search, c, area_sub(all, c->h - 1, 0, 1, c->w), 0, "search the help: ");
+	if (c->w > 70 && k->search.len < 20)
+		canvas_put(c, all, c->h - 1, c->w - 27, STYLE_DIM, "Up Down PgDn  Esc leaves it");
+}
+
+static void draw_small(struct console *k)
+{
+	struct canvas *c = &k->canvas;
+	char text[200];
+
+	snprintf(text, sizeof(text), "%dx%d is too small: baton needs %dx%d. %zu need you.", c->w,
+		c->h, LEAST_W, LEAST_H, k->board ? k->board->n_attention : 0);
+	canvas_wrap(c, canvas_all(c), 0, 0, 0, STYLE_TEXT, text);
+}
+
+static void draw_view(struct console *k)
+{
+	struct canvas *c = &k->canvas;
+	const struct view_ops *ops = console_view(k)->ops;
+	struct area a = area_sub(canvas_all(c), HEADER_LINES, 0, c->h - HEADER_LINES - 1, c->w);
+	const char *where = k->history[k->now].id ? k->history[k->now].id : ops->title;
+
+	header_draw(&k->model, where, c);
+	if (k->mode == MODE_HELP) {
+		draw_help(k);
+		return;
+	}
+	ops->draw(console_view_state(k), &k->model, c, a);
+	draw_bottom(k);
+}
+
+void console_tell_wanted(struct console *k)
+{
+	const struct view_ops *ops = console_view(k)->ops;
+	const char *ids[WANTED_MAX];
+	struct str text;
+	size_t n, i;
+
+	if (!k->board)
+		return;
+	n = ops->wanted ? ops->wanted(console_view_state(k), &k->model, ids, WANTED_MAX) : 0;
+	str_init(&text, 1024 * 1024);
+	for (i = 0; i < n; i++)
+		str_addf(&text, "%s\n", ids[i]);
+	if (strcmp(text.s, k->wanted.s) == 0) {
+		str_release(&text);
+		return;
+	}
+	fleet_want(k->fleet, ids, n);
+	str_release(&k->wanted);
+	k->wanted = text;
+}
+
+void console_draw(struct console *k)
+{
+	int h, w;
+
+	screen_size(k->screen, &h, &w);
+	if (h != k->canvas.h || w != k->canvas.w)
+		canvas_resize(&k->canvas, h, w);
+	canvas_clear(&k->canvas);
+	console_model(k);
+	if (k->message[0] && k->model.now_ms >= k->message_until_ms)
+		k->message[0] = '\0';
+	if (h < LEAST_H || w < LEAST_W)
+		draw_small(k);
+	else
+		draw_view(k);
+	screen_show(k->screen, &k->canvas, &k->theme);
+	k->dirty = false;
+}

@@ -1,0 +1,270 @@
+#include "config.h"
+
+#include "tui/console-state.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "control/fleet.h"
+#include "control/settings.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int64_t console_now_ms(void)
+{
+	return clock_mono_ms(&clock_system);
+}
+
+void console_say(struct console *k, bool error, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(k->message, sizeof(k->message), fmt, ap);
+	va_end(ap);
+	k->message_error = error;
+	k->message_until_ms = console_now_ms() + MESSAGE_MS;
+	k->dirty = true;
+}
+
+const struct view_entry *console_view(const struct console *k)
+{
+	return view_at((size_t)k->history[k->now].view);
+}
+
+void *console_view_state(const struct console *k)
+{
+	return k->states[k->history[k->now].view];
+}
+
+void console_model(struct console *k)
+{
+	k->model = (struct model){
+		.board = k->board,
+		.listing = k->listing,
+		.journal = &k->journal,
+		.looked_for = k->settings->looked_for,
+		.id = k->history[k->now].id,
+		.now_ms = console_now_ms(),
+		.now_us = clock_wall_us(&clock_system),
+		.paused = k->paused,
+	};
+}
+
+void console_sync(struct console *k)
+{
+	const struct view_ops *ops = console_view(k)->ops;
+
+	console_model(k);
+	if (ops->sync)
+		ops->sync(console_view_state(k), &k->model);
+	k->dirty = true;
+}
+
+/* Every view that was opened hears of a new picture, also those that are not shown: some keep
+ * samples of it. */
+void console_sync_all(struct console *k)
+{
+	size_t i;
+
+	console_model(k);
+	for (i = 0; i < view_count(); i++)
+		if (k->states[i] && view_at(i)->ops->sync)
+			view_at(i)->ops->sync(k->states[i], &k->model);
+	k->dirty = true;
+}
+
+/* The row under the cursor is followed from here on; of the view "one" it is the one that it shows.
+ */
+void console_follow(struct console *k)
+{
+	const struct view_ops *ops = console_view(k)->ops;
+	const struct listing_row *row =
+		ops->cursor ? ops->cursor(console_view_state(k), &k->model) : NULL;
+	const char *tracked = listing_tracked_id(k->listing);
+
+	if (row && !str_eq(tracked, row->row->s->id))
+		listing_follow(k->listing, row);
+}
+
+void console_go(struct console *k, int view, const char *id)
+{
+	int i;
+
+	for (i = k->now + 1; i < k->n_history; i++)
+		free(k->history[i].id);
+	k->n_history = k->n_history ? k->now + 1 : 0;
+	if (k->n_history == HISTORY_MAX) {
+		free(k->history[0].id);
+		memmove(k->history, k->history + 1, (HISTORY_MAX - 1) * sizeof(*k->history));
+		k->n_history--;
+	}
+	k->now = k->n_history++;
+	k->history[k->now] = (struct place){ .view = view, .id = id ? xstrdup(id) : NULL };
+	if (id && !str_eq(listing_tracked_id(k->listing), id))
+		listing_track(k->listing, id);
+	console_sync(k);
+}
+
+void console_go_history(struct console *k, int at)
+{
+	if (at < 0 || at >= k->n_history) {
+		console_say(k, false,
+			at < 0 ? "there is no view before this one"
+			       : "there is no view after this one");
+		return;
+	}
+	k->now = at;
+	if (k->history[at].id && !str_eq(listing_tracked_id(k->listing), k->history[at].id))
+		listing_track(k->listing, k->history[at].id);
+	console_sync(k);
+}
+
+void console_go_view(struct console *k, int view)
+{
+	const struct view_entry *entry = view_at((size_t)view);
+
+	if (!entry->ops)
+		console_say(k, false, "%s", entry->later);
+	else if (k->history[k->now].view != view)
+		console_go(k, view, NULL);
+}
+
+void console_go_key(struct console *k, char key)
+{
+	size_t i;
+
+	for (i = 0; i < view_count(); i++)
+		if (view_at(i)->key == key)
+			console_go_view(k, (int)i);
+}
+
+static void marks_end(struct console *k)
+{
+	size_t i;
+
+	for (i = 0; i < view_count(); i++)
+		if (k->states[i] && view_at(i)->ops->unmark)
+			view_at(i)->ops->unmark(k->states[i]);
+}
+
+/* Sets the filter; on an error the one that was stays and the hint says why. */
+bool console_filter(struct console *k, const char *text)
+{
+	struct err err = { 0 };
+
+	k->hint[0] = '\0';
+	k->hint_error = false;
+	if (str_eq(text, listing_filter_text(k->listing)))
+		return true;
+	if (listing_filter(k->listing, text, &err) < 0) {
+		snprintf(k->hint, sizeof(k->hint), "%s", err.text);
+		k->hint_error = true;
+		return false;
+	}
+	marks_end(k);
+	k->dirty = true;
+	return true;
+}
+
+void console_sort(struct console *k, enum sort sort, bool reverse)
+{
+	listing_sort(k->listing, sort, reverse);
+	console_say(k, false, "sorted by %s%s: %s", sort_name(sort),
+		reverse ? ", turned round" : "", sort_help(sort));
+}
+
+void console_need(struct console *k)
+{
+	const char *now = listing_filter_text(k->listing);
+
+	console_filter(k, strcmp(now, "is:need") == 0 ? "" : "is:need");
+}
+
+void console_pause(struct console *k)
+{
+	k->paused = !k->paused;
+	fleet_pause(k->fleet, k->paused);
+	console_say(k, false,
+		k->paused ? "the picture is held still and nothing is polled; Z goes on"
+			  : "polling again");
+}
+
+void console_mouse(struct console *k, bool on)
+{
+	k->mouse = on;
+	screen_mouse(k->screen, on);
+	console_say(k, false,
+		on ? "mouse on: click, double click, wheel; m turns it off" : "mouse off");
+}
+
+void console_witnesses(struct console *k, bool join)
+{
+	listing_join(k->listing, join);
+	console_say(k, false,
+		join ? "the witnesses of a role are joined on its row"
+		     : "the witnesses of roles stand as rows of their own, too");
+}
+
+void console_copy(struct console *k, const char *text)
+{
+	size_t lines = 1;
+	const char *s;
+
+	for (s = text; *s; s++)
+		lines += *s == '\n';
+	if (!screen_copy(k->screen, text, strlen(text)))
+		console_say(k, true, "too much to copy: mark fewer rows");
+	else if (lines > 1)
+		console_say(k, false, "%zu ids sent to the terminal's clipboard", lines);
+	else
+		console_say(k, false, "sent to the terminal's clipboard: %.500s", text);
+}
+
+void console_escape(struct console *k)
+{
+	const struct view_ops *ops = console_view(k)->ops;
+	struct view_reply reply = { 0 };
+
+	if (!ops->lists) {
+		if (k->now > 0)
+			console_go_history(k, k->now - 1);
+		else
+			console_go_view(k, 0);
+		return;
+	}
+	if (*listing_filter_text(k->listing)) {
+		console_filter(k, "");
+		return;
+	}
+	ops->act(console_view_state(k), &k->model, ACTION_BACK, &reply);
+}
+
+void console_answer(struct console *k, const struct view_reply *reply)
+{
+	int view = view_find("one");
+
+	switch (reply->kind) {
+	case REPLY_OPEN:
+		console_go(k, view, reply->text.s);
+		break;
+	case REPLY_VIEW:
+		view = view_find(reply->text.s);
+		if (view >= 0)
+			console_go_view(k, view);
+		break;
+	case REPLY_BACK:
+		console_go_history(k, k->now - 1);
+		break;
+	case REPLY_COPY:
+		console_copy(k, reply->text.s);
+		break;
+	case REPLY_SAY:
+		console_say(k, false, "%s", reply->text.s);
+		break;
+	default:
+		break;
+	}
+}

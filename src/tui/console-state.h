@@ -1,0 +1,134 @@
+#ifndef TUI_CONSOLE_STATE_H
+#define TUI_CONSOLE_STATE_H
+
+#include "model/journal.h"
+#include "tui/console.h"
+#include "tui/input.h"
+#include "tui/line.h"
+#include "tui/screen.h"
+#include "tui/theme.h"
+#include "tui/view.h"
+
+/*
+ * The console's own state, shared by its five parts: console.c (the loop), console-go.c (views and
+ * what is shown), console-keys.c (keys, paste, mouse), console-type.c and console-command.c (what
+ * is typed), console-draw.c. Nobody else includes this.
+ */
+enum {
+	HISTORY_MAX = 50,
+	VIEWS_MAX = 16,
+	JOURNAL_CAP = 5000,
+	EVENTS_AT_ONCE = 256,
+	WANTED_MAX = 300,
+	BOARD_EVERY_MS = 50, /* a board is taken at most so often, so that keys come first */
+	PASS_ROWS = 20000,   /* rows of a filter's pass between two looks at the keys */
+	MESSAGE_MS = 8000,
+	AGAIN_MS = 400,  /* a double click */
+	ANSWER_MS = 200, /* how long the way out waits for a terminal that was asked something */
+	LEAST_H = 8,
+	LEAST_W = 40,
+};
+
+enum mode {
+	MODE_VIEW,
+	MODE_FILTER,
+	MODE_COMMAND,
+	MODE_HELP
+};
+
+struct place {
+	int view;
+	char *id; /* owned; NULL where the view needs none */
+};
+
+struct console {
+	struct fleet *fleet;
+	const struct settings *settings;
+	const struct console_options *options;
+	struct screen *screen;
+	struct canvas canvas;
+	struct theme theme;
+	bool theme_fitted; /* nobody chose it: it may follow the terminal's background */
+	bool asked;        /* the terminal was asked for its background and did not answer yet */
+	int64_t asked_ms;
+
+	struct input input;
+	struct listing *listing;
+	struct journal journal;
+	uint64_t events_seq;
+	struct board *board;
+	int64_t board_ms; /* when it was taken */
+	bool paused;
+
+	void *states[VIEWS_MAX];
+	struct place history[HISTORY_MAX];
+	int n_history, now; /* history[now] is shown */
+
+	enum mode mode;
+	struct line filter, command, search;
+	char *filter_before;
+	int help_top, help_lines;
+	char hint[700]; /* beside what is typed: an error, or what may follow */
+	bool hint_error;
+
+	char message[700];
+	bool message_error;
+	int64_t message_until_ms;
+
+	int click_y, click_x;
+	int64_t click_ms;
+	bool mouse;
+	struct str wanted; /* the ids that the fleet was told last, one a line */
+
+	struct model model;
+	bool dirty;
+	bool quit;
+	int code;
+};
+
+/* console-go.c */
+int64_t console_now_ms(void);
+/* Shows a sentence in the last line, until the next key or for some seconds. */
+void console_say(struct console *k, bool error, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+const struct view_entry *console_view(const struct console *k);
+void *console_view_state(const struct console *k);
+/* Brings the model that views are given up to the moment. */
+void console_model(struct console *k);
+/* Lets the view that is shown, or all that were opened, find their rows again. */
+void console_sync(struct console *k);
+void console_sync_all(struct console *k);
+void console_follow(struct console *k);
+void console_go(struct console *k, int view, const char *id);
+void console_go_history(struct console *k, int at);
+void console_go_view(struct console *k, int view);
+void console_go_key(struct console *k, char key);
+/* Sets the filter; false, with a hint, when it can't be read: the one that was stays. */
+bool console_filter(struct console *k, const char *text);
+void console_sort(struct console *k, enum sort sort, bool reverse);
+void console_need(struct console *k);
+void console_pause(struct console *k);
+void console_mouse(struct console *k, bool on);
+void console_witnesses(struct console *k, bool join);
+void console_copy(struct console *k, const char *text);
+void console_escape(struct console *k);
+void console_answer(struct console *k, const struct view_reply *reply);
+
+/* console-command.c */
+void console_run_command(struct console *k, struct line *typed);
+
+/* console-type.c: keys while something is typed */
+void console_type(struct console *k, enum mode mode);
+void console_type_filter(struct console *k, uint32_t key);
+void console_type_command(struct console *k, uint32_t key);
+void console_type_help(struct console *k, uint32_t key);
+
+/* console-keys.c: everything that came from the terminal */
+void console_take_input(struct console *k);
+
+/* console-draw.c */
+void console_draw(struct console *k);
+/* Tells the fleet what is on the screen, when that is not what it was told last. */
+void console_tell_wanted(struct console *k);
+
+#endif
