@@ -53,3 +53,9 @@ tests_bin_fuzz_yaml_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
 tests_bin_fuzz_settings_SOURCES = tests/fuzz/settings.c
 tests_bin_fuzz_settings_LDADD = $(CONTROL_LIBS)
 tests_bin_fuzz_settings_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-postgres
+tests_bin_fuzz_postgres_SOURCES = tests/fuzz/postgres.c tests/unit/source/fake-round.c \
+	tests/unit/source/fake-round.h tests/unit/source/pg-answers.h
+tests_bin_fuzz_postgres_LDADD = $(SOURCE_LIBS)
+tests_bin_fuzz_postgres_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
