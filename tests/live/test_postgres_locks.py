@@ -1,11 +1,13 @@
 """Advisory locks of a real PostgreSQL: baton's answer agrees with psql's, row by row."""
 
 import json
+import os
 import re
 import unittest
 
-from pg_truth import codes, row, seen, source, truth
+from pg_truth import codes, one_line, row, seen, source, truth
 from servers import Home, Postgres, wait_until
+from servers.program import TOP
 
 
 class Locks(unittest.TestCase):
@@ -303,6 +305,11 @@ class OnTheWire(unittest.TestCase):
             self.assertEqual(set(words) - {"SELECT", "WITH", "SET", "BEGIN", "COMMIT"}, set())
             self.assertNotRegex(text, r"app=baton.*(advisory_lock|nextval|INSERT|UPDATE|DELETE)\b")
             self.assertIn("'default_transaction_read_only', 'on'", text)
+            # and the manual shows the query that is sent
+            with open(os.path.join(TOP, "doc", "source-postgres.md"), encoding="utf-8") as manual:
+                shown = re.search(r"```sql\n(WITH .*?)```", manual.read(), re.S).group(1)
+            if 140000 <= int(pg.psql("show server_version_num")[0][0]):
+                self.assertIn(one_line(shown).strip(), one_line(text))
 
     def test_the_session_is_read_only_and_bounded(self):
         with Postgres() as pg, Home(env=pg.env()) as home:
