@@ -192,11 +192,13 @@ static int check_terminal(struct err *err)
 			"this machine doesn't know the terminal TERM=%s: try TERM=xterm-256color, "
 			"or use \"baton list\"",
 			term);
-	if (!capability("cup") || capability("cup") == (const char *)-1)
+	if (!capability("cup") || capability("cup") == (const char *)-1) {
+		del_curterm(cur_term);
 		return err_set(err, ERR_UNSUPPORTED,
 			"the terminal TERM=%s can't move its cursor, so there is no screen to draw "
 			"on: use \"baton list\"",
 			term);
+	}
 	return 0;
 }
 
@@ -261,6 +263,8 @@ int screen_open(struct screen **ret, bool no_color, struct err *err)
 	s->bracketed = capability("kcuu1") && capability("kcuu1") != (const char *)-1 &&
 		       strstr(capability("kcuu1"), "\033") != NULL;
 	reset_prepare(s->bracketed);
+	/* What was asked until here; newterm reads its own. */
+	del_curterm(cur_term);
 	/* Before curses, which would install its own where there are none. */
 	screen_taken = 1;
 	signals_install();
@@ -289,7 +293,7 @@ void screen_close(struct screen *s, bool lost)
 	if (screen_wake >= 0)
 		close(screen_wake);
 	screen_wake = -1;
-	if (s->term && !lost)
+	if (s->term)
 		delscreen(s->term);
 	free(s->shown);
 	free(s);
