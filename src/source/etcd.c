@@ -222,14 +222,19 @@ static int open_password(struct etcd *e, struct err *err)
 	}
 	str_init(&str, PASSWORD_MAX);
 	rc = fs_read(file, &str, err);
-	if (rc) {
-		err_prefix(err, "password_file");
-	} else {
-		str.s[strcspn(str.s, "\r\n")] = '\0';
+	if (!rc) {
+		/* Nothing of the file stays behind, whatever stands below the first line. */
+		size_t len = str.len;
+
+		str_truncate(&str, strcspn(str.s, "\r\n"));
 		e->password = xstrdup(str.s);
+		if (!str.len)
+			rc = err_set(err, ERR_CONFIG, "the first line of %s is empty", file);
+		if (len)
+			explicit_bzero(str.s, len);
 	}
-	if (str.len)
-		explicit_bzero(str.s, str.len);
+	if (rc)
+		err_prefix(err, "password_file");
 	str_release(&str);
 	return rc;
 }

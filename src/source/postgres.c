@@ -74,9 +74,14 @@ static int read_password(struct postgres *p, struct err *err)
 	str_init(&text, PASSWORD_MAX);
 	rc = fs_read(path, &text, err);
 	if (!rc) {
+		size_t len = text.len;
+
 		str_truncate(&text, strcspn(text.s, "\r\n"));
 		p->password = xstrdup(text.s);
-		explicit_bzero(text.s, text.len);
+		if (!text.len)
+			rc = err_set(err, ERR_CONFIG, "the first line of %s is empty", path);
+		if (len)
+			explicit_bzero(text.s, len);
 	}
 	str_release(&text);
 	return rc ? err_prefix(err, "password_file") : 0;
