@@ -10,6 +10,7 @@
 #include <term.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 enum {
 	PAIRS_MAX = 250,
 	RESET_MAX = 512,
+	ERRORS_MAX = 4096,
 	COPY_MAX = 64 * 1024,
 	COLORS_DIRECT = 1 << 24
 };
@@ -60,6 +62,9 @@ static int screen_wake = -1;
 static struct termios screen_saved;
 static char screen_reset[RESET_MAX];
 static size_t screen_reset_len;
+/* While the terminal is ours: where standard error leads, and what was said to it meanwhile. */
+static int screen_stderr = -1;
+static int screen_said = -1;
 
 static const struct {
 	int signal;
@@ -86,7 +91,42 @@ static void on_soft(int signal)
 	errno = keep;
 }
 
-/* Only what POSIX calls safe in a handler: write, tcsetattr, sigaction, raise. */
+/*
+ * A library that warns on standard error (libpq of a password file that others may read) would
+ * write across the screen. A pipe takes it until the terminal is given back; what no longer fits in
+ * it is dropped.
+ */
+static void errors_hold(void)
+{
+	int fds[2];
+
+	if (!isatty(STDERR_FILENO) || pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return;
+	screen_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	screen_said = fds[0];
+	if (screen_stderr >= 0)
+		dup2(fds[1], STDERR_FILENO);
+	close(fds[1]);
+}
+
+/* Safe in a signal handler. Tells the beginning of what was said: the rest mostly repeats it. */
+static void errors_release(void)
+{
+	char said[ERRORS_MAX];
+	ssize_t n;
+
+	if (screen_stderr < 0)
+		return;
+	n = read(screen_said, said, sizeof(said));
+	dup2(screen_stderr, STDERR_FILENO);
+	while (n > 0 && write(STDERR_FILENO, said, (size_t)n) < 0 && errno == EINTR)
+		continue;
+	close(screen_stderr);
+	close(screen_said);
+	screen_stderr = screen_said = -1;
+}
+
+/* Only what POSIX calls safe in a handler: write, tcsetattr, sigaction, raise, read, dup2. */
 static void on_crash(int signal)
 {
 	struct sigaction fatal = { .sa_handler = SIG_DFL };
@@ -97,6 +137,7 @@ static void on_crash(int signal)
 			screen_taken = 0;
 		tcsetattr(STDIN_FILENO, TCSANOW, &screen_saved);
 	}
+	errors_release();
 	sigaction(signal, &fatal, NULL);
 	raise(signal);
 }
@@ -268,6 +309,7 @@ int screen_open(struct screen **ret, bool no_color, struct err *err)
 	/* Before curses, which would install its own where there are none. */
 	screen_taken = 1;
 	signals_install();
+	errors_hold();
 	s->term = newterm(NULL, stdout, stdin);
 	if (!s->term) {
 		screen_close(s, true);
@@ -289,6 +331,7 @@ void screen_close(struct screen *s, bool lost)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &screen_saved);
 	}
 	screen_taken = 0;
+	errors_release();
 	signals_default();
 	if (screen_wake >= 0)
 		close(screen_wake);

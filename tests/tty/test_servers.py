@@ -47,6 +47,22 @@ class Console(unittest.TestCase):
             self.assertNotIn(b"\x1b[?1049h", p.raw)
             self.assertEqual(p.settings(), p.before)
 
+    def test_what_a_library_says_on_standard_error_waits_for_the_end(self):
+        """libpq warns of a password file that others may read, and would write across the screen."""
+        with Home() as home:
+            path = os.path.join(home.folder.path, "pgpass")
+            with open(path, "w", encoding="ascii") as file:
+                file.write("*:*:*:*:x\n")
+            os.chmod(path, 0o644)
+            home.write_config(f'sources: {{pg: {{kind: postgres, conninfo: "host=127.0.0.1 port=1 passfile={path}"}}}}\n')
+            with console(home) as p:
+                p.wait("nobody listens")
+                self.assertNotIn(b"WARNING", p.raw)
+                p.keys("q")
+                self.assertEqual(p.end(), 0)
+                self.assertIn(b"WARNING: password file", p.raw[p.raw.rindex(b"\x1b[?1049l"):])
+                self.assertEqual(p.settings(), p.before)
+
     def test_hung_sources(self):
         """The first frame comes at once, keys work, and leaving takes no time."""
         with Hung() as hung, Home(config=f"""
