@@ -128,10 +128,8 @@ static void put_signed(struct writer *w, int64_t value)
 	put_varint(w, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
 }
 
-static void put_text(struct writer *w, const char *text)
+static void put_bytes(struct writer *w, const char *text, size_t len)
 {
-	size_t len = strlen(text);
-
 	put_varint(w, len);
 	if (w->n + len > sizeof(w->buf))
 		flush(w);
@@ -141,6 +139,11 @@ static void put_text(struct writer *w, const char *text)
 	}
 	memcpy(w->buf + w->n, text, len);
 	w->n += len;
+}
+
+static void put_text(struct writer *w, const char *text)
+{
+	put_bytes(w, text, strlen(text));
 }
 
 /* 0: unknown; else one up, so that most times take few bytes. */
@@ -187,9 +190,14 @@ static void put_entry(struct writer *w, const struct remembered *r)
 			 (r->holder ? FLAG_HOLDER : 0) | (r->past ? FLAG_PAST : 0) |
 			 (r->past && r->past->previous_key ? FLAG_PREVIOUS : 0);
 
-	put_text(w, r->id);
+	put_bytes(w, r->id, r->id_len);
 	put_varint(w, flags);
 	put_varint(w, r->mechanism);
+	if (r->holder) {
+		put_bytes(w, r->holder, r->identity_at - 1u);
+		put_bytes(w, r->holder + r->identity_at, r->client_at - r->identity_at - 1u);
+		put_text(w, r->holder + r->client_at);
+	}
 	put_varint(w, (unsigned char)state_word(r->state < STATE_COUNT ? r->state : STATE_UNKNOWN)
 			      ->letter);
 	put_time(w, r->known_since_us);
@@ -199,11 +207,6 @@ static void put_entry(struct writer *w, const struct remembered *r)
 	put_time(w, r->last_change_us);
 	if (r->has_highest)
 		put_signed(w, r->highest_token);
-	if (r->holder) {
-		put_text(w, remembered_key(r));
-		put_text(w, remembered_identity(r));
-		put_text(w, remembered_client(r));
-	}
 	if (r->past)
 		put_past(w, r->past);
 }
@@ -378,21 +381,9 @@ static int get_mechanism(struct reader *in)
 	return -1;
 }
 
-/* The next entry, which the caller frees; NULL: bad, or of a mechanism that is not known any more.
- */
-static struct remembered *get_entry(struct reader *in)
+/* What every entry has, behind the texts. */
+static void get_present(struct reader *in, struct remembered *r, uint64_t flags)
 {
-	struct slice id = get_text(in, ID_MOST), text[3];
-	uint64_t flags = get_varint(in);
-	int mechanism = get_mechanism(in);
-	struct remembered *r;
-
-	if (!id.len || flags & ~(uint64_t)FLAGS_ALL)
-		in->bad = true;
-	if (in->bad)
-		return NULL;
-	r = remembered_new(id);
-	r->mechanism = (uint8_t)mechanism;
 	r->state = (uint8_t)state_of_letter(get_varint(in));
 	r->known_since_us = get_time(in);
 	r->last_seen_us = get_time(in);
@@ -403,10 +394,29 @@ static struct remembered *get_entry(struct reader *in)
 	r->has_highest = flags & FLAG_HIGHEST;
 	if (r->has_highest)
 		r->highest_token = get_signed(in);
-	if (flags & FLAG_HOLDER) {
+}
+
+/* The next entry, which the caller frees; NULL: bad, or of a mechanism that is not known any more.
+ */
+static struct remembered *get_entry(struct reader *in)
+{
+	struct slice id = get_text(in, ID_MOST), text[3] = { 0 };
+	uint64_t flags = get_varint(in);
+	int mechanism = get_mechanism(in);
+	struct remembered *r;
+
+	if (!id.len || flags & ~(uint64_t)FLAGS_ALL)
+		in->bad = true;
+	if (flags & FLAG_HOLDER)
 		get_claim(in, text);
+	if (in->bad)
+		return NULL;
+	r = remembered_new(
+		id, flags & FLAG_HOLDER ? remembered_room(text[0], text[1], text[2]) : 0);
+	r->mechanism = (uint8_t)mechanism;
+	if (flags & FLAG_HOLDER)
 		remembered_set_holder(r, text[0], text[1], text[2]);
-	}
+	get_present(in, r, flags);
 	if (flags & FLAG_PAST)
 		get_past(in, remembered_make_past(r), flags & FLAG_PREVIOUS);
 	if (!in->bad && mechanism >= 0)
@@ -488,10 +498,8 @@ static void merge_past(struct remembered *to, struct remembered *from)
 }
 
 /* Who holds it and its state: what was seen last counts. */
-static void merge_present(struct remembered *to, struct remembered *from)
+static void merge_present(struct remembered *to, const struct remembered *from)
 {
-	char *holder = to->holder;
-
 	to->last_seen_us = from->last_seen_us;
 	to->holder_since_us = from->holder_since_us;
 	to->state_since_us = from->state_since_us;
@@ -499,10 +507,9 @@ static void merge_present(struct remembered *to, struct remembered *from)
 	to->state = from->state;
 	to->mechanism = from->mechanism;
 	to->held = from->held;
-	to->identity_at = from->identity_at;
-	to->client_at = from->client_at;
-	to->holder = from->holder;
-	from->holder = holder;
+	if (from->holder)
+		remembered_set_holder(to, slice_of(remembered_key(from)),
+			slice_of(remembered_identity(from)), slice_of(remembered_client(from)));
 }
 
 /*
@@ -554,15 +561,9 @@ static void merge_all(struct memory *m, struct memory *fresh)
 	size_t pos = 0;
 
 	m->dirty = true;
-	if (!m->n) {
-		free(m->slots);
-		m->slots = fresh->slots;
-		m->n = fresh->n;
-		m->size = fresh->size;
-		memcpy(m->seed, fresh->seed, sizeof(m->seed));
-		fresh->slots = NULL;
-	}
-	while (fresh->slots && (r = memory_next(fresh, &pos)) != NULL) {
+	if (!m->n)
+		memory_take_over(m, fresh);
+	while ((r = memory_next(fresh, &pos)) != NULL) {
 		struct remembered *own = memory_get(m, slice_of(r->id));
 
 		if (own) {
@@ -572,7 +573,7 @@ static void merge_all(struct memory *m, struct memory *fresh)
 			memory_insert(m, r);
 		}
 	}
-	fresh->n = fresh->size = 0;
+	fresh->n = 0;
 	memory_shrink(m);
 }
 

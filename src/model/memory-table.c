@@ -14,13 +14,25 @@ struct slice slice_of(const char *s)
 
 /* ---- entries ---- */
 
-struct remembered *remembered_new(struct slice id)
+static size_t cut(struct slice text)
 {
-	struct remembered *r = xmalloc(sizeof(*r) + id.len + 1);
+	return text.len < REMEMBERED_TEXT_MOST ? text.len : REMEMBERED_TEXT_MOST;
+}
+
+size_t remembered_room(struct slice key, struct slice identity, struct slice client)
+{
+	return cut(key) + cut(identity) + cut(client) + 3;
+}
+
+struct remembered *remembered_new(struct slice id, size_t room)
+{
+	struct remembered *r = xmalloc(sizeof(*r) + id.len + 1 + room);
 
 	memset(r, 0, sizeof(*r));
 	memcpy(r->id, id.s, id.len);
 	r->id[id.len] = '\0';
+	r->id_len = (uint32_t)id.len;
+	r->room = (uint16_t)room;
 	r->known_since_us = r->last_seen_us = r->holder_since_us = TIME_UNKNOWN;
 	r->state_since_us = r->last_change_us = TIME_UNKNOWN;
 	r->last_change_ms = r->lease_deadline_ms = TIME_UNKNOWN;
@@ -34,7 +46,8 @@ void remembered_free(struct remembered *r)
 		free(r->past->strings);
 		free(r->past);
 	}
-	free(r->holder);
+	if (r->holder_apart)
+		free(r->holder);
 	free(r);
 }
 
@@ -50,50 +63,46 @@ struct remembered_past *remembered_make_past(struct remembered *r)
 	return r->past;
 }
 
-static size_t cut(struct slice text)
+/* Three texts, each ended by NUL, of which the first has all the room it needs. */
+static void pack_texts(char *to, struct slice key, struct slice identity, struct slice client)
 {
-	return text.len < REMEMBERED_TEXT_MOST ? text.len : REMEMBERED_TEXT_MOST;
-}
+	const struct slice texts[] = { key, identity, client };
+	size_t i;
 
-/* Three texts in one block, each ended by NUL; where the second and the third begin comes back. */
-static char *pack_texts(struct slice key, struct slice identity, struct slice client,
-	size_t *ret_identity, size_t *ret_client)
-{
-	size_t a = cut(key) + 1, b = cut(identity) + 1, c = cut(client) + 1;
-	char *block = xmalloc(a + b + c);
+	for (i = 0; i < ARRAY_LEN(texts); i++) {
+		size_t len = cut(texts[i]);
 
-	memcpy(block, key.s, a - 1);
-	memcpy(block + a, identity.s, b - 1);
-	memcpy(block + a + b, client.s, c - 1);
-	block[a - 1] = block[a + b - 1] = block[a + b + c - 1] = '\0';
-	*ret_identity = a;
-	*ret_client = a + b;
-	return block;
+		memcpy(to, texts[i].s, len);
+		to[len] = '\0';
+		to += len + 1;
+	}
 }
 
 void remembered_set_holder(
 	struct remembered *r, struct slice key, struct slice identity, struct slice client)
 {
-	size_t identity_at, client_at;
-	char *block = pack_texts(key, identity, client, &identity_at, &client_at);
+	size_t room = remembered_room(key, identity, client);
 
-	free(r->holder);
-	r->holder = block;
-	r->identity_at = (uint16_t)identity_at;
-	r->client_at = (uint16_t)client_at;
+	if (r->holder_apart)
+		free(r->holder);
+	r->holder_apart = room > r->room;
+	r->holder = r->holder_apart ? xmalloc(room) : r->id + r->id_len + 1;
+	pack_texts(r->holder, key, identity, client);
+	r->identity_at = (uint16_t)(cut(key) + 1);
+	r->client_at = (uint16_t)(r->identity_at + cut(identity) + 1);
 }
 
 void remembered_set_previous(
 	struct remembered_past *p, struct slice key, struct slice identity, struct slice client)
 {
-	size_t identity_at, client_at;
-	char *block = pack_texts(key, identity, client, &identity_at, &client_at);
+	char *block = xmalloc(remembered_room(key, identity, client));
 
+	pack_texts(block, key, identity, client);
 	free(p->strings);
 	p->strings = block;
 	p->previous_key = block;
-	p->previous_identity = block + identity_at;
-	p->previous_client = block + client_at;
+	p->previous_identity = block + cut(key) + 1;
+	p->previous_client = p->previous_identity + cut(identity) + 1;
 }
 
 /* ---- the table ---- */
@@ -110,25 +119,20 @@ void memory_init(struct memory *m)
 
 struct remembered *memory_next(const struct memory *m, size_t *pos)
 {
-	while (*pos < m->size) {
-		struct remembered *r = m->slots[(*pos)++];
-
-		if (r)
-			return r;
-	}
-	return NULL;
+	return *pos < m->n ? m->all[(*pos)++] : NULL;
 }
 
 void memory_release(struct memory *m)
 {
-	struct remembered *r;
-	size_t pos = 0;
+	size_t i;
 
-	while ((r = memory_next(m, &pos)) != NULL)
-		remembered_free(r);
-	free(m->slots);
-	m->slots = NULL;
-	m->n = m->size = 0;
+	for (i = 0; i < m->n; i++)
+		remembered_free(m->all[i]);
+	free(m->all);
+	free(m->table);
+	m->all = NULL;
+	m->table = NULL;
+	m->n = m->room = m->size = 0;
 }
 
 static uint32_t memory_hash(const struct memory *m, struct slice id)
@@ -136,21 +140,36 @@ static uint32_t memory_hash(const struct memory *m, struct slice id)
 	return (uint32_t)map_siphash(m->seed, id.s, id.len);
 }
 
-/* The slot of that id, or the free one where it would stand. There is always a free one. */
+static bool has_id(const struct remembered *r, uint32_t hash, struct slice id)
+{
+	return r->hash == hash && r->id_len == id.len && memcmp(r->id, id.s, id.len) == 0;
+}
+
+/*
+ * The slot of that id, or the free one where it would stand. There is always a free one. The bits
+ * of the hash in a slot spare most looks at entries of another id.
+ */
 static size_t memory_slot(const struct memory *m, struct slice id, uint32_t hash)
 {
 	size_t mask = m->size - 1, i = hash & mask;
 
-	for (; m->slots[i]; i = (i + 1) & mask)
-		if (m->slots[i]->hash == hash && strncmp(m->slots[i]->id, id.s, id.len) == 0 &&
-			!m->slots[i]->id[id.len])
+	for (; m->table[i]; i = (i + 1) & mask)
+		if (m->table[i] >> 24 == hash >> 24 &&
+			has_id(m->all[(m->table[i] & 0xffffff) - 1], hash, id))
 			break;
 	return i;
 }
 
+static uint32_t slot_of(uint32_t hash, size_t number)
+{
+	return (hash & UINT32_C(0xff000000)) | (uint32_t)(number + 1);
+}
+
 struct remembered *memory_get(const struct memory *m, struct slice id)
 {
-	return m->n ? m->slots[memory_slot(m, id, memory_hash(m, id))] : NULL;
+	uint32_t slot = m->n ? m->table[memory_slot(m, id, memory_hash(m, id))] : 0;
+
+	return slot ? m->all[(slot & 0xffffff) - 1] : NULL;
 }
 
 struct remembered *memory_find(const struct memory *m, const char *id)
@@ -158,53 +177,48 @@ struct remembered *memory_find(const struct memory *m, const char *id)
 	return memory_get(m, slice_of(id));
 }
 
-static void memory_resize(struct memory *m, size_t size)
+/* Makes the table anew, of that size, from all entries. */
+static void memory_rehash(struct memory *m, size_t size)
 {
-	struct remembered **old = m->slots;
-	size_t old_size = m->size, i;
+	size_t i, at;
 
-	m->slots = xcalloc(size, sizeof(struct remembered *));
+	free(m->table);
+	m->table = xcalloc(size, sizeof(*m->table));
 	m->size = size;
-	for (i = 0; i < old_size; i++) {
-		size_t at;
-
-		if (!old[i])
+	for (i = 0; i < m->n; i++) {
+		for (at = m->all[i]->hash & (size - 1); m->table[at]; at = (at + 1) & (size - 1))
 			continue;
-		for (at = old[i]->hash & (size - 1); m->slots[at]; at = (at + 1) & (size - 1))
-			continue;
-		m->slots[at] = old[i];
+		m->table[at] = slot_of(m->all[i]->hash, i);
 	}
-	free(old);
 }
 
 void memory_reserve(struct memory *m, size_t n)
 {
 	size_t size = m->size ? m->size : 16;
 
-	while (n * 4 > size * 3)
+	/* Seven eighths full: the bits in the slots make long probes cheap, and a small table stays
+	 * in the cache. */
+	while (n * 8 > size * 7)
 		size *= 2;
 	if (size != m->size)
-		memory_resize(m, size);
+		memory_rehash(m, size);
+	if (n > m->room) {
+		m->room = n > m->room + m->room / 2 ? n : m->room + m->room / 2;
+		m->all = xrealloc(m->all, m->room, sizeof(struct remembered *));
+	}
 }
 
-static void memory_remove(struct memory *m, struct remembered *r)
+void memory_take_over(struct memory *m, struct memory *from)
 {
-	size_t mask = m->size - 1, hole = memory_slot(m, slice_of(r->id), r->hash), i;
+	struct memory taken = *from;
 
-	m->slots[hole] = NULL;
-	m->n--;
-	/* Linear probing without tombstones: pull back every later entry that may stand in the
-	 * hole. */
-	for (i = (hole + 1) & mask; m->slots[i]; i = (i + 1) & mask) {
-		size_t home = m->slots[i]->hash & mask;
-
-		if (((i - home) & mask) < ((i - hole) & mask))
-			continue;
-		m->slots[hole] = m->slots[i];
-		m->slots[i] = NULL;
-		hole = i;
-	}
-	remembered_free(r);
+	taken.cap = m->cap;
+	taken.dirty = true;
+	memory_release(m);
+	*m = taken;
+	from->all = NULL;
+	from->table = NULL;
+	from->n = from->room = from->size = 0;
 }
 
 /* ---- forgetting ---- */
@@ -224,39 +238,46 @@ static int older_first(const void *a, const void *b)
 
 static void memory_forget(struct memory *m, size_t n)
 {
-	struct remembered **all = xcalloc(m->n, sizeof(struct remembered *)), *r;
-	size_t pos = 0, count = 0, i;
+	size_t i;
 
-	while ((r = memory_next(m, &pos)) != NULL)
-		all[count++] = r;
-	qsort(all, count, sizeof(struct remembered *), older_first);
-	for (i = 0; i < count && i < n; i++)
-		memory_remove(m, all[i]);
-	free(all);
+	if (n > m->n)
+		n = m->n;
+	qsort(m->all, m->n, sizeof(struct remembered *), older_first);
+	for (i = 0; i < n; i++)
+		remembered_free(m->all[i]);
+	m->n -= n;
+	memmove(m->all, m->all + n, m->n * sizeof(struct remembered *));
+	memory_rehash(m, m->size);
 	m->dirty = true;
+}
+
+/* Somewhat more than must be, so that the sorting is paid for by many additions. */
+static void memory_make_room(struct memory *m, size_t more)
+{
+	size_t cap = m->cap < MEMORY_TABLE_MOST ? m->cap : MEMORY_TABLE_MOST;
+
+	if (m->n && m->n + more > cap)
+		memory_forget(m, m->n + more - cap + cap / 16);
 }
 
 void memory_shrink(struct memory *m)
 {
-	/* Somewhat more than must be, so that the sorting is paid for by many additions. */
-	if (m->n > m->cap)
-		memory_forget(m, m->n - m->cap + m->cap / 16);
+	memory_make_room(m, 0);
 }
 
 bool memory_insert(struct memory *m, struct remembered *r)
 {
-	struct slice id = slice_of(r->id);
+	struct slice id = { r->id, r->id_len };
 	size_t slot;
 
-	if (m->n >= m->cap)
-		memory_forget(m, m->n - m->cap + m->cap / 16 + 1);
+	memory_make_room(m, 1);
 	memory_reserve(m, m->n + 1);
 	r->hash = memory_hash(m, id);
 	slot = memory_slot(m, id, r->hash);
-	if (m->slots[slot])
+	if (m->table[slot])
 		return false;
-	m->slots[slot] = r;
-	m->n++;
+	m->table[slot] = slot_of(r->hash, m->n);
+	m->all[m->n++] = r;
 	m->dirty = true;
 	return true;
 }

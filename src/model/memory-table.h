@@ -9,6 +9,7 @@ enum {
 	/* Texts are cut to this: whole identities matter on the screen, not for knowing a holder
 	 * again. */
 	REMEMBERED_TEXT_MOST = 4096,
+	MEMORY_TABLE_MOST = (1 << 24) - 2, /* entries: their numbers have 24 bits */
 };
 
 /* A text that need not end in NUL. */
@@ -19,8 +20,10 @@ struct slice {
 
 struct slice slice_of(const char *s);
 
-/* An entry that is in no memory yet; all times unknown. */
-struct remembered *remembered_new(struct slice id);
+/* An entry that is in no memory yet, with room for the texts of a holder; all times unknown. */
+struct remembered *remembered_new(struct slice id, size_t room);
+/* The room that these texts need. */
+size_t remembered_room(struct slice key, struct slice identity, struct slice client);
 void remembered_free(struct remembered *r);
 /* Its rare part, made when there is none. */
 struct remembered_past *remembered_make_past(struct remembered *r);
@@ -38,6 +41,8 @@ struct remembered *memory_get(const struct memory *m, struct slice id);
  * there already stays, and false is returned: the new one is the caller's still.
  */
 bool memory_insert(struct memory *m, struct remembered *r);
+/* An empty memory takes all that another one has; that one is empty then. */
+void memory_take_over(struct memory *m, struct memory *from);
 /* Forgets what is beyond the cap: those first that are not in the picture and were not seen for
  * longest. */
 void memory_shrink(struct memory *m);

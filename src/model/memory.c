@@ -246,10 +246,18 @@ static void observe_freed(struct remembered *r, int64_t now_ms, int64_t now_us, 
 	note_change(r, now_ms, now_us);
 }
 
-static struct remembered *remember(struct memory *m, const char *id, int64_t now_us)
+static struct remembered *remember(struct memory *m, const struct singleton *s, int64_t now_us)
 {
-	struct remembered *r = remembered_new(slice_of(id));
+	const struct claim *c = singleton_holder(s);
+	struct remembered *r;
+	size_t room = 0;
 
+	/* The next holder's texts are of much the same length. */
+	if (c)
+		room = remembered_room(
+			       slice_of(c->key), slice_of(c->identity), slice_of(claim_client(c))) +
+		       2;
+	r = remembered_new(slice_of(s->id), room);
 	r->known_since_us = r->last_seen_us = r->holder_since_us = r->state_since_us = now_us;
 	memory_insert(m, r);
 	return r;
@@ -264,7 +272,7 @@ struct remembered *memory_observe(struct memory *m, const struct singleton *s, i
 
 	if (!r) {
 		o.appeared = true;
-		r = remember(m, s->id, now_us);
+		r = remember(m, s, now_us);
 		note_change(r, now_ms, now_us);
 	}
 	c = known_holder(r, s);

@@ -61,21 +61,25 @@ struct remembered {
 	uint8_t state;  /* enum state, last judged; STATE_UNKNOWN */
 	uint8_t mechanism;
 	bool has_highest;
-	bool held;    /* somebody held it when last seen */
-	bool present; /* in the last picture of this run: forgotten after those that are not */
+	bool held;         /* somebody held it when last seen */
+	bool present;      /* in the last picture of this run: forgotten after those that are not */
+	bool holder_apart; /* the texts of its holder have no room in this block any more */
+	uint16_t room;     /* bytes behind the id, for them */
 	uint16_t identity_at, client_at; /* in holder */
-	uint32_t hash;                   /* of id */
-	char *holder; /* owned: key, identity and client, each ended by NUL: who holds it, or held
-			 it last; NULL */
+	uint32_t hash, id_len;           /* of id */
+	/* Key, identity and client, each ended by NUL, of who holds it, or held it last; NULL */
+	char *holder;
 	char id[];
 };
 
 /* The memory of one source. Not thread safe. */
 struct memory {
-	struct remembered **slots; /* an open hash table by id; owned */
-	size_t n;                  /* entries */
-	size_t size;               /* slots, a power of two; 0 while empty */
-	size_t cap; /* entries; beyond it those that were not seen for longest are forgotten */
+	struct remembered **all; /* the entries, owned, in no order that matters */
+	size_t n, room;
+	uint32_t *table; /* an open hash table by id: eight bits of the hash, and the number in all,
+			    one up */
+	size_t size;     /* of the table, a power of two; 0 while empty */
+	size_t cap;      /* entries; beyond it those that were not seen for longest are forgotten */
 	uint64_t seed[2];
 	bool dirty; /* something changed since whoever saves it set this to false */
 };
