@@ -114,6 +114,7 @@ static void judge_overlap(struct judging *j)
 	char now[WHO_MAX], before[WHO_MAX], ago[CLOCK_TEXT_MAX], left[CLOCK_TEXT_MAX],
 		why[160] = "";
 	const char *client;
+	bool same_name;
 	int64_t age;
 
 	if (!p || p->overlap_us == TIME_UNKNOWN || !p->previous_identity || !was_a_leader(j, p))
@@ -127,11 +128,13 @@ static void judge_overlap(struct judging *j)
 			" Its lease still had %s: the key was deleted, or the lease revoked.",
 			left);
 	}
+	judging_name(before, p->previous_identity);
+	same_name = strcmp(p->previous_identity, j->holder->identity) == 0;
 	verdict_add(j->out, FINDING_POSSIBLE_OVERLAP,
 		overlap_is_harmless(j->in->role) ? SEVERITY_INFO : SEVERITY_WARN, p->overlap_us,
 		"%s took it from %s %s ago, and %s was not seen to stop: it may still work.%s",
-		judging_who(now, j->holder), judging_name(before, p->previous_identity),
-		judging_say(j, ago, age), before, why);
+		judging_who(now, j->holder), same_name ? "another of that name" : before,
+		judging_say(j, ago, age), same_name ? "that one" : before, why);
 	client = p->previous_client;
 	verdict_advise(j->out,
 		"Check the process of %s%s%.100s: losing the record tells it nothing.", before,

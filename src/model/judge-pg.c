@@ -232,6 +232,20 @@ static const char *say_restart(const struct judging *j, const struct claim *hold
 	return "";
 }
 
+/* The reason to think that a pooler lends the session around; NULL: none. */
+static const char *pooled_why(const struct judging *j, const struct claim *c)
+{
+	const struct remembered_past *p = j->memory ? j->memory->past : NULL;
+	const char *why = claim_text(c, DETAIL_POOLED, NULL);
+
+	if (why)
+		return why;
+	if (p && p->renamed_us != TIME_UNKNOWN && p->renamed_us >= j->memory->holder_since_us &&
+		strcmp(remembered_key(j->memory), c->key) == 0)
+		return "it changed its name while it held the lock";
+	return NULL;
+}
+
 static void add_idle_holder(struct judging *j, const struct claim *c, int64_t age)
 {
 	bool failed = strstr(claim_text(c, DETAIL_STATE, ""), "aborted") != NULL;
@@ -257,26 +271,13 @@ static void add_idle_holder(struct judging *j, const struct claim *c, int64_t ag
 	verdict_advise(j->out,
 		"Check its process%s first: from here, a client that is gone looks like one that "
 		"is "
-		"quiet%s%s%s. If it is gone, end the session; a cancel does nothing to an idle "
-		"one. "
-		"How often it took the lock is not visible.",
-		say_place(place, c), horizon > 0 ? " (the server drops a dead one within " : "",
+		"quiet%s%s%s. If it is gone, end the session: a cancel does nothing to an idle "
+		"one, "
+		"and how often it took the lock is not visible.",
+		pooled_why(j, c) ? "" : say_place(place, c),
+		horizon > 0 ? " (the server drops a dead one within " : "",
 		horizon > 0 ? drops : "", horizon > 0 ? ")" : "");
 	evidence_session(j, c);
-}
-
-/* The reason to think that a pooler lends the session around; NULL: none. */
-static const char *pooled_why(const struct judging *j, const struct claim *c)
-{
-	const struct remembered_past *p = j->memory ? j->memory->past : NULL;
-	const char *why = claim_text(c, DETAIL_POOLED, NULL);
-
-	if (why)
-		return why;
-	if (p && p->renamed_us != TIME_UNKNOWN && p->renamed_us >= j->memory->holder_since_us &&
-		strcmp(remembered_key(j->memory), c->key) == 0)
-		return "it changed its name while it held the lock";
-	return NULL;
 }
 
 static void judge_pooled(struct judging *j)
