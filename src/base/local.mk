@@ -8,6 +8,7 @@ src_libbase_a_SOURCES = \
 	src/base/map.c src/base/map.h \
 	src/base/mem.c src/base/mem.h \
 	src/base/nearest.c src/base/nearest.h \
+	src/base/pool.c src/base/pool.h \
 	src/base/str.c src/base/str.h \
 	src/base/text.c src/base/text.h \
 	src/base/zone-rule.c src/base/zone-rule.h \

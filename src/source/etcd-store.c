@@ -3,6 +3,7 @@
 #include "source/etcd-store.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "base/str.h"
 #include "model/singleton.h"
 
@@ -28,6 +29,7 @@ struct etcd_store {
 	const struct etcd_prefix *prefixes;
 	size_t n_prefixes;
 	uint64_t seed[2];
+	struct pool pool; /* keys, groups, leases */
 	struct etcd_key **keys;
 	struct etcd_group **groups;
 	struct etcd_lease **leases;
@@ -451,11 +453,11 @@ static void group_room(struct etcd_group *g)
 	MEM_GROW(g->keys, g->n, g->cap);
 }
 
-static void group_free(struct etcd_group *g)
+static void group_free(struct etcd_store *store, struct etcd_group *g)
 {
 	if (g->keys != &g->only)
 		free(g->keys);
-	free(g);
+	pool_put(&store->pool, g, sizeof(*g) + g->name_len);
 }
 
 static struct etcd_group *group_get(
@@ -468,7 +470,7 @@ static struct etcd_group *group_get(
 		return *at;
 	if (store->n_groups >= store->size_groups)
 		groups_grow(store);
-	g = xcalloc(1, sizeof(*g) + len);
+	g = pool_get(&store->pool, sizeof(*g) + len);
 	memcpy(g->name, name, len);
 	g->name_len = (uint32_t)len;
 	g->hash = hash;
@@ -487,7 +489,7 @@ static void group_remove(struct etcd_store *store, struct etcd_group *g)
 	unmark_group(store, g);
 	*at = g->next_same;
 	store->n_groups--;
-	group_free(g);
+	group_free(store, g);
 }
 
 static struct etcd_lease *lease_get(struct etcd_store *store, int64_t id)
@@ -499,7 +501,7 @@ static struct etcd_lease *lease_get(struct etcd_store *store, int64_t id)
 		return lease;
 	if (store->n_leases >= store->size_leases)
 		leases_grow(store);
-	lease = xcalloc(1, sizeof(*lease));
+	lease = pool_get(&store->pool, sizeof(*lease));
 	lease->id = id;
 	lease->granted_ms = lease->deadline_ms = TIME_UNKNOWN;
 	lease->read_ms = lease->renewed_ms = lease->others_ms = TIME_UNKNOWN;
@@ -510,14 +512,14 @@ static struct etcd_lease *lease_get(struct etcd_store *store, int64_t id)
 	return lease;
 }
 
-static void lease_free(struct etcd_lease *lease)
+static void lease_forget_others(struct etcd_lease *lease)
 {
 	uint32_t i;
 
 	for (i = 0; lease->others && i < lease->others->n; i++)
 		free(lease->others->keys[i]);
 	free(lease->others);
-	free(lease);
+	lease->others = NULL;
 }
 
 static void lease_attach(struct etcd_key *key, struct etcd_lease *lease)
@@ -550,7 +552,8 @@ static void lease_detach(struct etcd_store *store, struct etcd_key *key)
 	at = lease_place(store, lease->id);
 	*at = lease->next_same;
 	store->n_leases--;
-	lease_free(lease);
+	lease_forget_others(lease);
+	pool_put(&store->pool, lease, sizeof(*lease));
 }
 
 static void group_count(struct etcd_group *g, const struct etcd_key *key, int by)
@@ -633,7 +636,7 @@ static size_t key_name_len(const char *key, size_t len)
 static struct etcd_key *key_new(struct etcd_store *store, const struct etcd_kv *kv, uint64_t hash)
 {
 	size_t value_len = kv->value_len > ETCD_VALUE_MAX ? ETCD_VALUE_MAX : kv->value_len;
-	struct etcd_key *key = xcalloc(1, sizeof(*key) + kv->key_len + value_len);
+	struct etcd_key *key = pool_get(&store->pool, sizeof(*key) + kv->key_len + value_len);
 
 	memcpy(key->bytes, kv->key, kv->key_len);
 	if (value_len)
@@ -689,7 +692,7 @@ static void key_remove(struct etcd_store *store, struct etcd_key **at)
 	store->n_keys--;
 	group_take(store, key);
 	lease_detach(store, key);
-	free(key);
+	pool_put(&store->pool, key, sizeof(*key) + key->key_len + key->value_len);
 }
 
 /* Written again, and nothing changed that decides what it is: only its value and its revision. */
@@ -768,32 +771,19 @@ struct etcd_store *etcd_store_new(const struct etcd_prefix *prefixes, size_t n_p
 
 void etcd_store_clear(struct etcd_store *store)
 {
+	struct etcd_lease *lease;
+	struct etcd_group *g;
 	size_t i;
 
-	for (i = 0; i < store->size_keys; i++) {
-		struct etcd_key *key = store->keys[i], *next;
-
-		for (; key; key = next) {
-			next = key->next_same;
-			free(key);
-		}
-	}
-	for (i = 0; i < store->size_groups; i++) {
-		struct etcd_group *g = store->groups[i], *next;
-
-		for (; g; g = next) {
-			next = g->next_same;
-			group_free(g);
-		}
-	}
-	for (i = 0; i < store->size_leases; i++) {
-		struct etcd_lease *lease = store->leases[i], *next;
-
-		for (; lease; lease = next) {
-			next = lease->next_same;
-			lease_free(lease);
-		}
-	}
+	/* What is not in the pool; the rest goes with it. */
+	for (i = 0; i < store->size_groups; i++)
+		for (g = store->groups[i]; g; g = g->next_same)
+			if (g->keys != &g->only)
+				free(g->keys);
+	for (i = 0; i < store->size_leases; i++)
+		for (lease = store->leases[i]; lease; lease = lease->next_same)
+			lease_forget_others(lease);
+	pool_clear(&store->pool);
 	free(store->keys);
 	free(store->groups);
 	free(store->leases);

@@ -42,3 +42,7 @@ tests_bin_test_base_cron_LDADD = $(BASE_TEST_LIBS)
 unit_tests += tests/bin/test-base-zone-rule
 tests_bin_test_base_zone_rule_SOURCES = tests/unit/base/test-zone-rule.c tests/unit/unit.h
 tests_bin_test_base_zone_rule_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-pool
+tests_bin_test_base_pool_SOURCES = tests/unit/base/test-pool.c tests/unit/unit.h
+tests_bin_test_base_pool_LDADD = $(BASE_TEST_LIBS)
