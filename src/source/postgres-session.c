@@ -124,14 +124,19 @@ static void make_sql(struct postgres *p)
 	}
 }
 
+/*
+ * Prepares the statement that is asked next, once it is asked for the second time: a single picture
+ * is not worth the round trip, and a pooler doesn't keep it.
+ */
 static int prepare(struct postgres *p, const struct pg_limit *limit, struct err *err)
 {
-	size_t i;
-	int rc = 0;
+	bool *prepared = &p->prepared[p->ordered];
+	int rc;
 
-	for (i = 0; i < ARRAY_LEN(p->poll_sql) && !rc; i++)
-		rc = pg_prepare(p->pg, statement_names[i], p->poll_sql[i], limit, err);
-	p->prepared = !rc;
+	if (p->pooling != POOLING_NONE || *prepared || p->asked[p->ordered]++ == 0)
+		return 0;
+	rc = pg_prepare(p->pg, statement_names[p->ordered], p->poll_sql[p->ordered], limit, err);
+	*prepared = !rc;
 	return rc;
 }
 
@@ -155,11 +160,8 @@ static int prepare_session(struct postgres *p, const struct pg_limit *limit, str
 	make_sql(p);
 	if (p->pretends)
 		return 0;
-	if (p->pooling == POOLING_NONE) {
+	if (p->pooling == POOLING_NONE)
 		rc = settle(p, limit, err);
-		if (!rc)
-			rc = prepare(p, limit, err);
-	}
 	return rc ? rc : ask_hashes(p, limit, err);
 }
 
@@ -190,7 +192,9 @@ void postgres_session_close(struct postgres *p)
 	pg_close(p->pg);
 	p->pg = NULL;
 	p->pooling = POOLING_NONE;
-	p->prepared = p->pretends = p->pid_changed = false;
+	p->pretends = p->pid_changed = false;
+	memset(p->prepared, 0, sizeof(p->prepared));
+	memset(p->asked, 0, sizeof(p->asked));
 	p->last_pid = 0;
 	p->ordered = false;
 	postgres_picture_forget(p);
@@ -203,9 +207,13 @@ static int ask(struct postgres *p, const struct pg_limit *limit, struct pg_resul
 	char rows[24];
 	const char *values[] = { rows, p->databases };
 	size_t n = p->databases ? 2 : 1;
+	int rc;
 
 	snprintf(rows, sizeof(rows), "%" PRId64, source_option_int(p->config, "rows"));
-	if (p->prepared)
+	rc = prepare(p, limit, err);
+	if (rc)
+		return rc;
+	if (p->prepared[p->ordered])
 		return pg_query_prepared(
 			p->pg, statement_names[p->ordered], values, n, limit, ret_result, err);
 	return pg_query(p->pg, p->poll_sql[p->ordered], values, n, limit, ret_result, err);

@@ -48,7 +48,8 @@ struct postgres {
 	int last_pid;         /* the server's process that answered last; 0: none yet */
 	bool pid_changed; /* two polls were answered by two processes: a pooler, in transaction mode
 			   */
-	bool prepared;
+	bool prepared[2]; /* each of poll_sql */
+	uint64_t asked[2];
 	bool pretends; /* only resembles PostgreSQL: no advisory locks, or no views to see them */
 	struct pg_facts facts;
 	struct pg_named *named;

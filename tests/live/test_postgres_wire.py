@@ -88,11 +88,10 @@ def facts(pid=4711, text=b"PostgreSQL 15.0 (of a test)"):
 
 CONTROL = rows(2, [struct.pack("!q", 7), struct.pack("!i", 1)])
 SETTLED = rows(5, [b""] * 5)
-PREPARED = message(b"1") + message(b"Z", b"I")
 
 
 def fake_rows(*values):
-    return (message(b"2") + row_description(22) + b"".join(map(data_row, values)) + message(b"C", b"SELECT 1\0") +
+    return (message(b"1") + message(b"2") + row_description(22) + b"".join(map(data_row, values)) + message(b"C", b"SELECT 1\0") +
             message(b"Z", b"I"))
 
 
@@ -113,7 +112,7 @@ def lock_row(pid, objid, **other):
     return row
 
 
-START = [facts(), CONTROL, SETTLED, PREPARED, PREPARED]
+START = [facts(), CONTROL, SETTLED]
 
 
 class Wire(unittest.TestCase):
@@ -141,7 +140,7 @@ class Wire(unittest.TestCase):
         self.assertEqual(result.json["singletons"][0]["holders"][0]["identity"], "pid 9")
 
     def endless(self, sock):
-        sock.sendall(message(b"2") + row_description(22))
+        sock.sendall(message(b"1") + message(b"2") + row_description(22))
         piece = data_row(lock_row(9, 42)) * 2000
         try:
             while True:
@@ -154,7 +153,7 @@ class Wire(unittest.TestCase):
 
     def test_one_row_without_end_is_cut_off(self):
         def huge(sock):
-            sock.sendall(message(b"2") + row_description(22) + b"D" + struct.pack("!i", 2**30) + b"\0\x16")
+            sock.sendall(message(b"1") + message(b"2") + row_description(22) + b"D" + struct.pack("!i", 2**30) + b"\0\x16")
             try:
                 while True:
                     sock.sendall(b"\0" * 65536)
@@ -173,7 +172,7 @@ class Wire(unittest.TestCase):
         self.failing(FakeServer(START + [notices]), "127.0.0.1")
 
     def test_other_columns(self):
-        other = message(b"2") + row_description(3) + message(b"C", b"SELECT 0\0") + message(b"Z", b"I")
+        other = message(b"1") + message(b"2") + row_description(3) + message(b"C", b"SELECT 0\0") + message(b"Z", b"I")
         self.failing(FakeServer(START + [other]), "other columns than it was asked for")
 
     def test_fields_of_wrong_widths_are_passed_over(self):
@@ -183,11 +182,11 @@ class Wire(unittest.TestCase):
         self.assertEqual({one["id"] for one in result.json["singletons"]}, {"pg/#0:3", "pg/#5:4"})
 
     def test_a_copy_that_nobody_asked_for(self):
-        self.failing(FakeServer(START + [message(b"2") + message(b"H", b"\0\0\0")]), "no answer to one")
+        self.failing(FakeServer(START + [message(b"1") + message(b"2") + message(b"H", b"\0\0\0")]), "no answer to one")
 
     def test_cut_in_the_middle_of_a_row(self):
         def cut(sock):
-            sock.sendall(message(b"2") + row_description(22) + data_row(lock_row(9, 1))[:40])
+            sock.sendall(message(b"1") + message(b"2") + row_description(22) + data_row(lock_row(9, 1))[:40])
             sock.shutdown(socket.SHUT_RDWR)
         self.failing(FakeServer(START + [cut]), "closed the connection")
 
