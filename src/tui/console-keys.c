@@ -127,7 +127,7 @@ static void view_key(struct console *k, uint32_t key)
 	str_release(&reply.text);
 }
 
-static void key_event(struct console *k, uint32_t key)
+void console_key(struct console *k, uint32_t key)
 {
 	k->dirty = true;
 	switch (k->mode) {
@@ -205,7 +205,7 @@ void console_take_input(struct console *k)
 	while (!k->quit && input_next(&k->input, now, &event)) {
 		switch (event.type) {
 		case INPUT_KEY:
-			key_event(k, event.key);
+			console_key(k, event.key);
 			break;
 		case INPUT_PASTE:
 			paste_event(k, event.key);

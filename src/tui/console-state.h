@@ -125,6 +125,7 @@ void console_type_help(struct console *k, uint32_t key);
 
 /* console-keys.c: everything that came from the terminal */
 void console_take_input(struct console *k);
+void console_key(struct console *k, uint32_t key);
 
 /* console-draw.c */
 void console_draw(struct console *k);

@@ -52,7 +52,10 @@ static void take_signals(struct console *k)
 		k->quit = true;
 		k->code = 128 + SIGTERM;
 	}
-	if (events & SCREEN_INTERRUPT)
+	/* Where something is typed the interrupt key ends that, as Esc does. */
+	if (events & SCREEN_INTERRUPT && k->mode != MODE_VIEW)
+		console_key(k, INPUT_ESC);
+	else if (events & SCREEN_INTERRUPT)
 		k->quit = true;
 	if (events & SCREEN_STOP && !k->quit)
 		screen_suspend(k->screen);
