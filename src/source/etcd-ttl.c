@@ -111,11 +111,14 @@ static struct lease_sight lease_look(const struct etcd_lease *lease)
 
 static bool lease_looks_other(const struct lease_sight *a, const struct lease_sight *b)
 {
-	int64_t moved = b->deadline_ms - a->deadline_ms;
+	int64_t moved;
 
 	if (a->read != b->read || a->gone != b->gone || a->denied != b->denied ||
 		a->phase != b->phase || a->granted_ms != b->granted_ms || a->others != b->others)
 		return true;
+	if (a->deadline_ms == TIME_UNKNOWN || b->deadline_ms == TIME_UNKNOWN)
+		return a->deadline_ms != b->deadline_ms;
+	moved = b->deadline_ms - a->deadline_ms;
 	return moved > SAME_END_MS || moved < -SAME_END_MS;
 }
 
