@@ -93,7 +93,7 @@ static void judge_stale(struct judging *j)
 		"key still stands; nothing shows that its process stopped.",
 		judging_who(who, j->holder),
 		j->s->lease_granted_ms == TIME_UNKNOWN ? "unknown length" : granted,
-		judging_say(j, ago, j->in->now_ms - j->s->lease_deadline_ms));
+		judging_say(j, ago, judging_mono_age(j, j->s->lease_deadline_ms)));
 	advise_stale(j);
 	verdict_evidence_int(j->out, DETAIL_LEASE, claim_int(j->holder, DETAIL_LEASE, 0));
 }
@@ -117,18 +117,19 @@ static int64_t term_changed(const struct judging *j)
  */
 static void judge_extended(struct judging *j)
 {
-	int64_t changed = term_changed(j), granted = j->s->lease_granted_ms, age;
+	int64_t changed = term_changed(j), granted = j->s->lease_granted_ms, age, since;
 	uint8_t before = j->memory ? j->memory->state : STATE_UNKNOWN;
 	int64_t renewed = claim_int(j->holder, DETAIL_RENEWED, TIME_UNKNOWN);
 	char who[WHO_MAX], ago[CLOCK_TEXT_MAX];
 
-	if (changed == TIME_UNKNOWN || granted == TIME_UNKNOWN || changed > j->in->now_ms ||
+	if (changed == TIME_UNKNOWN || granted == TIME_UNKNOWN ||
 		(before != STATE_STALE && before != STATE_EXPIRING) ||
 		singleton_lease_phase(j->s) != LEASE_RUNNING)
 		return;
-	age = j->in->now_ms - changed;
-	if (judging_reached(j, age, granted) ||
-		(renewed != TIME_UNKNOWN && renewed > changed + 2000))
+	age = judging_mono_age(j, changed);
+	since = judging_mono_age(j, renewed);
+	if (age == TIME_UNKNOWN || judging_reached(j, age, granted) ||
+		(since != TIME_UNKNOWN && age - since > 2000))
 		return;
 	judging_state(j, STATE_EXPIRING);
 	verdict_add(j->out, FINDING_TTL_EXTENDED, SEVERITY_INFO, TIME_UNKNOWN,

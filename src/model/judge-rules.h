@@ -57,6 +57,8 @@ void judging_state(struct judging *j, enum state state);
 int64_t judging_server_age(const struct judging *j, int64_t moment_us);
 /* The same for a moment of our own wall clock. */
 int64_t judging_own_age(const struct judging *j, int64_t moment_us);
+/* The same for a moment of our monotonic clock, in milliseconds. */
+int64_t judging_mono_age(const struct judging *j, int64_t moment_ms);
 
 /*
  * Whether a growing age has reached a limit; if not, notes when it will. An unknown age has not.

@@ -44,13 +44,13 @@ static void source_skew(struct source_judging *j)
 	int64_t server_us = singleton_int(j->self, DETAIL_SERVER_TIME, TIME_UNKNOWN);
 	int64_t read_us = singleton_int(j->self, DETAIL_READ_AT, TIME_UNKNOWN);
 	int64_t trip_ms = singleton_int(j->self, DETAIL_ROUND_TRIP, TIME_UNKNOWN);
-	int64_t ahead_us, least_us;
+	int64_t middle_us, ahead_us, least_us;
 	char by[CLOCK_TEXT_MAX], within[CLOCK_TEXT_MAX];
 
 	if (server_us == TIME_UNKNOWN || read_us == TIME_UNKNOWN || trip_ms < 0 ||
 		trip_ms > INT64_C(86400) * 1000 ||
-		__builtin_sub_overflow(server_us, read_us - trip_ms * 500, &ahead_us) ||
-		ahead_us == INT64_MIN)
+		__builtin_sub_overflow(read_us, trip_ms * 500, &middle_us) ||
+		__builtin_sub_overflow(server_us, middle_us, &ahead_us) || ahead_us == INT64_MIN)
 		return;
 	least_us = (ahead_us < 0 ? -ahead_us : ahead_us) - trip_ms * 500;
 	if (least_us / 1000 <= j->in->thresholds->skew_ms)

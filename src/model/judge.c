@@ -34,6 +34,15 @@ int64_t judging_own_age(const struct judging *j, int64_t moment_us)
 	return age_us > 0 ? age_us / 1000 : 0;
 }
 
+int64_t judging_mono_age(const struct judging *j, int64_t moment_ms)
+{
+	int64_t age_ms;
+
+	if (moment_ms == TIME_UNKNOWN || __builtin_sub_overflow(j->in->now_ms, moment_ms, &age_ms))
+		return TIME_UNKNOWN;
+	return age_ms > 0 ? age_ms : 0;
+}
+
 /* Time may change the verdict in so many milliseconds. */
 static void judging_later(struct judging *j, int64_t in_ms)
 {
@@ -56,7 +65,13 @@ bool judging_reached(struct judging *j, int64_t age_ms, int64_t limit_ms)
 const char *judging_say(struct judging *j, char *buf, int64_t age_ms)
 {
 	/* As clock_format_age counts: seconds, from a minute on minutes, from a day on days. */
-	int64_t unit = age_ms < 60000 ? 1000 : age_ms < 86400000 ? 60000 : 86400000;
+	int64_t unit;
+
+	if (age_ms == TIME_UNKNOWN) {
+		snprintf(buf, CLOCK_TEXT_MAX, "a time that is not known");
+		return buf;
+	}
+	unit = age_ms < 60000 ? 1000 : age_ms < 86400000 ? 60000 : 86400000;
 
 	clock_format_age(buf, age_ms);
 	judging_later(j, unit - age_ms % unit);

@@ -154,8 +154,9 @@ static void observe_other_process(
 	p->previous_since_us = r->holder_since_us;
 	p->previous_until_us = r->held ? now_us : r->last_change_us;
 	p->previous_left_ms = TIME_UNKNOWN;
-	if (r->held && r->lease_deadline_ms != TIME_UNKNOWN)
-		p->previous_left_ms = r->lease_deadline_ms - now_ms;
+	if (r->held && r->lease_deadline_ms != TIME_UNKNOWN &&
+		__builtin_sub_overflow(r->lease_deadline_ms, now_ms, &p->previous_left_ms))
+		p->previous_left_ms = TIME_UNKNOWN;
 	p->sessions = 0;
 	/* Those that share a lock exclude nobody. */
 	p->overlap_us = strcmp(mode, "share") == 0 ? TIME_UNKNOWN : now_us;
@@ -225,9 +226,10 @@ static void observe_overlap(struct remembered *r, const struct singleton *s)
 static void observe_lease(
 	struct remembered *r, const struct singleton *s, int64_t now_us, struct observed *o)
 {
-	int64_t before = r->lease_deadline_ms, after = s->lease_deadline_ms;
+	int64_t before = r->lease_deadline_ms, after = s->lease_deadline_ms, later_ms;
 
-	if (after != TIME_UNKNOWN && before != TIME_UNKNOWN && after - before > RENEWAL_MS) {
+	if (after != TIME_UNKNOWN && before != TIME_UNKNOWN && after > before &&
+		(__builtin_sub_overflow(after, before, &later_ms) || later_ms > RENEWAL_MS)) {
 		o->renewed = true;
 		r->last_change_us = now_us;
 		r->last_change_ms = s->lease_read_ms;

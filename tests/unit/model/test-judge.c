@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "model/judge.h"
 #include "tests/unit/model/facts.h"
@@ -774,6 +775,96 @@ static void sources_keep_the_promise_too(void **state)
 	str_release(&then);
 }
 
+/* ---- numbers at the ends of 64 bits: whatever a server sends, nothing overflows (seen by the
+ * sanitizer) ---- */
+
+static int64_t extreme(uint64_t *seed)
+{
+	static const int64_t values[] = { INT64_MIN, INT64_MIN + 1, INT64_MIN / 1000, -1, 0, 1,
+		1000, INT64_MAX / 1000, INT64_MAX - 1, INT64_MAX };
+
+	return unit_pick(seed, 4) ? values[unit_pick(seed, ARRAY_LEN(values))]
+				  : (int64_t)unit_random(seed);
+}
+
+/* Every detail there is, each with some value of its type. */
+static void extreme_details(uint64_t *seed)
+{
+	int id;
+
+	for (id = 0; id < DETAIL_COUNT; id++) {
+		if (unit_pick(seed, 3) == 0)
+			continue;
+		if (unit_pick(seed, 16) == 0)
+			draft_hidden(draft, (enum detail_id)id);
+		else if (detail_word((enum detail_id)id)->type == DETAIL_TYPE_TEXT)
+			draft_text(draft, (enum detail_id)id,
+				unit_pick(seed, 2) ? activities[unit_pick(seed, 5)] : "");
+		else
+			draft_int(draft, (enum detail_id)id, extreme(seed));
+	}
+}
+
+static struct singleton *extreme_singleton(uint64_t *seed, enum mechanism mechanism)
+{
+	static const enum claim_kind kinds[] = { CLAIM_HOLDER, CLAIM_WAITER, CLAIM_MEMBER };
+	size_t claims = unit_pick(seed, 5), i;
+	char key[16];
+
+	draft_begin(draft, mechanism, "s", mechanism == MECH_SOURCE ? "" : "x",
+		mechanism != MECH_SOURCE);
+	draft_token(draft, TOKEN_CREATE_REVISION, extreme(seed));
+	draft_lease(draft, extreme(seed), extreme(seed), extreme(seed));
+	extreme_details(seed);
+	for (i = 0; i < claims; i++) {
+		snprintf(key, sizeof(key), "k%zu", unit_pick(seed, 3));
+		draft_claim(draft, kinds[unit_pick(seed, 3)], "n-1", unit_pick(seed, 4), key);
+		extreme_details(seed);
+	}
+	return draft_finish(draft);
+}
+
+static void nothing_overflows(void **state)
+{
+	static const enum mechanism mechanisms[] = { MECH_PG_ADVISORY, MECH_ETCD_ELECTION,
+		MECH_ETCD_LOCK, MECH_ETCD_KEY };
+	struct singleton *kept = self;
+	uint64_t number;
+
+	(void)state;
+	for (number = 1; number <= 3000; number++) {
+		uint64_t seed = number * UINT64_C(0x9e3779b97f4a7c15);
+		enum mechanism mechanism = mechanisms[unit_pick(&seed, 4)];
+		struct judge_source_input in = {
+			.thresholds = &limits, .now_ms = mono_ms, .now_us = wall_us
+		};
+		struct memory m;
+		int i;
+
+		memory_init(&m);
+		self = extreme_singleton(&seed, MECH_SOURCE);
+		for (i = 0; i < 6; i++) {
+			struct singleton *s = extreme_singleton(&seed, mechanism);
+			struct remembered *r =
+				memory_observe(&m, s, mono_ms + i, wall_us + i * 1000, NULL);
+
+			judge_at(s, r, i);
+			assert_true(out.v.state < STATE_COUNT);
+			assert_true(out.v.next_ms > mono_ms + i);
+			memory_note_state(
+				&m, r, (enum state)unit_pick(&seed, STATE_COUNT), wall_us);
+			singleton_unref(s);
+		}
+		in.self = self;
+		verdict_draft_begin(&out);
+		judge_source(&in, &out, NULL);
+		judge_context(self, false);
+		memory_release(&m);
+		singleton_unref(self);
+	}
+	self = kept;
+}
+
 /* ---- sources ---- */
 
 static bool skewed(int64_t server_ahead_us, int64_t trip_ms)
@@ -875,6 +966,7 @@ int main(void)
 		cmocka_unit_test(what_was_first_seen_is_said),
 		cmocka_unit_test(until_then_nothing_changes),
 		cmocka_unit_test(sources_keep_the_promise_too),
+		cmocka_unit_test(nothing_overflows),
 		cmocka_unit_test(skew_is_what_the_round_trip_can_not_explain),
 		cmocka_unit_test(nearly_all_stale_is_the_sources_fault),
 	};
