@@ -85,14 +85,19 @@ static bool says(const struct err *err, const char *words)
 	return strstr(err->text, words) != NULL;
 }
 
-/* The words are those of etcd's api/v3rpc/rpctypes/error.go. */
+/* The words are those of etcd's api/v3rpc/rpctypes/error.go. Maintenance/Alarm of 3.4 says them
+ * with the code of an unknown error. */
+static bool token_is_refused(enum grpc_code code, const struct err *why)
+{
+	return code == GRPC_UNAUTHENTICATED || says(why, "invalid auth token") ||
+	       (code == GRPC_INVALID_ARGUMENT && says(why, "revision of auth store is old"));
+}
+
 int etcd_failed(struct etcd *e, enum grpc_code code, const struct err *why, struct err *err)
 {
 	if (err)
 		*err = *why;
-	/* Maintenance/Alarm of 3.4 says it with the code of an unknown error. */
-	if (code == GRPC_UNAUTHENTICATED || says(why, "invalid auth token") ||
-		(code == GRPC_INVALID_ARGUMENT && says(why, "revision of auth store is old"))) {
+	if (token_is_refused(code, why)) {
 		e->stale_token = e->has_token;
 		return ERR_AUTH;
 	}
@@ -166,6 +171,14 @@ static void member_status_ended(struct etcd_unary *u)
 		status = etcdpb__status_response__unpack(
 			NULL, u->answer.len, (const uint8_t *)u->answer.s);
 	m->answered = status != NULL;
+	if (!status && e->user &&
+		(token_is_refused(u->code, &u->err) || says(&u->err, "user name is empty"))) {
+		/* Newer servers tell their status only to users: it is asked for again with a
+		 * token. */
+		e->token_refused = e->has_token;
+		m->asked_ms = TIME_UNKNOWN;
+		return;
+	}
 	if (!status) {
 		member_text(&m->error,
 			u->code == GRPC_OK ? "a status that is no protobuf message" : u->err.text);
@@ -285,9 +298,10 @@ int etcd_authenticate(struct etcd *e, int64_t deadline_ms, struct err *err)
 {
 	Etcdpb__AuthenticateResponse *answer;
 	struct etcd_unary u;
+	size_t i;
 	int rc;
 
-	e->has_token = e->stale_token = false;
+	e->has_token = e->stale_token = e->token_refused = false;
 	grpc_channel_authorize(etcd_channel(e), NULL);
 	etcd_unary_init(&u, e->loop);
 	rc = etcd_authenticate_start(&u, etcd_channel(e), e->user, e->password, deadline_ms, err);
@@ -309,7 +323,9 @@ int etcd_authenticate(struct etcd *e, int64_t deadline_ms, struct err *err)
 		answer = etcdpb__authenticate_response__unpack(
 			NULL, u.answer.len, (const uint8_t *)u.answer.s);
 		if (answer && answer->token[strcspn(answer->token, "\r\n")] == '\0') {
-			grpc_channel_authorize(etcd_channel(e), answer->token);
+			/* A token is known to all members. */
+			for (i = 0; i < e->n_members; i++)
+				grpc_channel_authorize(e->members[i].ch, answer->token);
 			e->has_token = true;
 		} else {
 			rc = err_set(err, ERR_PROTO, "%s sent a token that can't be used",

@@ -85,7 +85,8 @@ struct etcd {
 
 	char *user, *password;
 	bool has_token;
-	bool stale_token; /* the last failure was that the token is not taken any more */
+	bool token_refused; /* by a member that was asked for its status */
+	bool stale_token;   /* the last failure was that the token is not taken any more */
 
 	struct etcd_prefix *prefixes;
 	size_t n_prefixes, cap_prefixes;

@@ -425,6 +425,11 @@ static int poll_once(struct etcd *e, int64_t deadline_ms, struct err *err)
 	rc = etcd_connect(e, deadline_ms, err);
 	if (rc)
 		return rc;
+	if (e->token_refused && e->has_token) {
+		e->stale_token = true;
+		return err_set(err, ERR_AUTH, "%s does not take the token any more",
+			e->members[e->current].endpoint.text);
+	}
 	if (e->fresh)
 		poll_same_history(e);
 	etcd_ask_members(e, false);

@@ -24,7 +24,9 @@ class Password(unittest.TestCase):
             answer = home.baton("list", "--json").json
             doctor = home.baton("doctor")
         self.assertEqual([row["id"] for row in answer["singletons"]], ["ctl/elections/job"])
-        hidden = str(answer["sources"][0]["hidden"])
+        source = answer["sources"][0]
+        self.assertEqual((source["state"], source["server"][:7]), ("ok", "etcd 3."))
+        hidden = str(source["hidden"])
         self.assertIn("locks/", hidden)
         self.assertIn("role grant-permission", doctor.out)
         self.assertIn("may not be read", doctor.out)
