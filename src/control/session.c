@@ -389,6 +389,9 @@ static void session_succeeded(struct session *s)
 		s, degraded.code ? SOURCE_DEGRADED : SOURCE_OK, degraded.code ? &degraded : NULL);
 	session_bind_memory(s);
 	session_judge(s);
+	/* Of what only a part was read, the rest need not have gone. */
+	if (s->round.complete && !s->round.degraded)
+		memory_confirm(&s->memory, session_now_ms(s), session_now_us(s));
 	s->picture_ms = session_now_ms(s);
 	session_publish(s);
 	if (!first && s->picture_ms - s->saved_ms >= SAVE_EVERY_MS && s->memory.dirty)

@@ -44,13 +44,15 @@ static void judge_token(struct judging *j)
 	judging_say(j, ago, age);
 	if (p->token_after == p->token_before)
 		verdict_add(j->out, FINDING_TOKEN_REGRESS, severity, p->regress_us,
-			"The fencing token %" PRId64 " was given again, to another holder, %s ago: "
+			"The fencing token %" PRId64
+			" was given again, to another holder, as was seen %s ago: "
 			"what checks tokens can't tell the two apart.",
 			p->token_before, ago);
 	else
 		verdict_add(j->out, FINDING_TOKEN_REGRESS, severity, p->regress_us,
 			"The fencing token fell from %" PRId64 " to %" PRId64
-			" with a change of holder %s ago: what checks tokens refuses the new "
+			" with a change of holder, as was seen %s ago: what checks tokens refuses "
+			"the new "
 			"holder, "
 			"or lets the old one in.",
 			p->token_before, p->token_after, ago);
@@ -108,13 +110,49 @@ static bool overlap_is_harmless(const struct role *role)
 			       role->harm == HARM_HARMLESS);
 }
 
+enum {
+	CHANGE_MAX = 2 * WHO_MAX + CLOCK_TEXT_MAX + 80,
+	CLOSE_MS = 10 * 1000, /* looks so close together tell when it changed hands */
+};
+
+static bool previous_has_same_name(const struct judging *j, const struct remembered_past *p)
+{
+	return strcmp(p->previous_identity, j->holder->identity) == 0;
+}
+
+/*
+ * How it changed hands, as far as it was seen, and the words that lead to what follows. Between two
+ * looks that are far apart the moment is not known: the later look is not the hand-over.
+ */
+static const char *say_hand_over(
+	struct judging *j, const struct remembered_past *p, char *buf, int64_t age)
+{
+	int64_t seen = judging_own_age(j, p->previous_seen_us);
+	char now[WHO_MAX], before[WHO_MAX], ago[CLOCK_TEXT_MAX];
+
+	judging_who(now, j->holder);
+	if (previous_has_same_name(j, p))
+		snprintf(before, sizeof(before), "another of that name");
+	else
+		judging_name(before, p->previous_identity);
+	if (seen == TIME_UNKNOWN)
+		snprintf(buf, CHANGE_MAX, "%s holds it now, and %s did until %s ago; ", now, before,
+			judging_say(j, ago, age));
+	else if (seen - age > CLOSE_MS)
+		snprintf(buf, CHANGE_MAX,
+			"%s holds it now, and %s did when last looked at, %s ago; ", now, before,
+			judging_say(j, ago, seen));
+	else
+		snprintf(buf, CHANGE_MAX, "%s took it from %s %s ago, and ", now, before,
+			judging_say(j, ago, age));
+	return buf;
+}
+
 static void judge_overlap(struct judging *j)
 {
 	const struct remembered_past *p = j->memory ? j->memory->past : NULL;
-	char now[WHO_MAX], before[WHO_MAX], ago[CLOCK_TEXT_MAX], left[CLOCK_TEXT_MAX],
-		why[160] = "";
+	char change[CHANGE_MAX], before[WHO_MAX], left[CLOCK_TEXT_MAX], why[160] = "";
 	const char *client;
-	bool same_name;
 	int64_t age;
 
 	if (!p || p->overlap_us == TIME_UNKNOWN || !p->previous_identity || !was_a_leader(j, p))
@@ -129,12 +167,10 @@ static void judge_overlap(struct judging *j)
 			left);
 	}
 	judging_name(before, p->previous_identity);
-	same_name = strcmp(p->previous_identity, j->holder->identity) == 0;
 	verdict_add(j->out, FINDING_POSSIBLE_OVERLAP,
 		overlap_is_harmless(j->in->role) ? SEVERITY_INFO : SEVERITY_WARN, p->overlap_us,
-		"%s took it from %s %s ago, and %s was not seen to stop: it may still work.%s",
-		judging_who(now, j->holder), same_name ? "another of that name" : before,
-		judging_say(j, ago, age), same_name ? "that one" : before, why);
+		"%s%s was not seen to stop: it may still work.%s", say_hand_over(j, p, change, age),
+		previous_has_same_name(j, p) ? "that one" : before, why);
 	client = p->previous_client;
 	verdict_advise(j->out,
 		"Check the process of %s%s%.100s: losing the record tells it nothing.", before,
@@ -163,14 +199,16 @@ static void judge_session(struct judging *j)
 	if (!period) {
 		verdict_add(j->out, FINDING_SAME_HOLDER_NEW_SESSION, SEVERITY_INFO,
 			p->session_since_us,
-			"%s holds it on a new %s since %s: the same holder by its name, and no "
+			"%s holds it on a new %s, first seen %s ago: the same holder by its name, "
+			"and no "
 			"hand-over to another.",
 			who, what, ago);
 		return;
 	}
 	clock_format_age(every, period);
 	verdict_add(j->out, FINDING_SAME_HOLDER_NEW_SESSION, SEVERITY_INFO, p->session_since_us,
-		"%s holds it on a new %s since %s: the same holder by its name. It has changed its "
+		"%s holds it on a new %s, first seen %s ago: the same holder by its name. It has "
+		"changed its "
 		"%s "
 		"%" PRIu32 " times, about one per %s.",
 		who, what, ago, what, p->sessions, every);

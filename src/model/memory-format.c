@@ -39,7 +39,8 @@ enum flag {
 	FLAG_HOLDER = 4,
 	FLAG_PAST = 8,
 	FLAG_PREVIOUS = 16,
-	FLAGS_ALL = 31,
+	FLAG_SEEN = 32,
+	FLAGS_ALL = 63,
 };
 
 /* ---- checksum ---- */
@@ -182,13 +183,16 @@ static void put_past(struct writer *w, const struct remembered_past *p)
 		put_text(w, p->previous_identity);
 		put_text(w, p->previous_client);
 	}
+	if (p->previous_seen_us != TIME_UNKNOWN)
+		put_time(w, p->previous_seen_us);
 }
 
 static void put_entry(struct writer *w, const struct remembered *r)
 {
 	unsigned flags = (r->held ? FLAG_HELD : 0) | (r->has_highest ? FLAG_HIGHEST : 0) |
 			 (r->holder ? FLAG_HOLDER : 0) | (r->past ? FLAG_PAST : 0) |
-			 (r->past && r->past->previous_key ? FLAG_PREVIOUS : 0);
+			 (r->past && r->past->previous_key ? FLAG_PREVIOUS : 0) |
+			 (r->past && r->past->previous_seen_us != TIME_UNKNOWN ? FLAG_SEEN : 0);
 
 	put_bytes(w, r->id, r->id_len);
 	put_varint(w, flags);
@@ -345,7 +349,7 @@ static uint32_t get_count(struct reader *in)
 	return (uint32_t)n;
 }
 
-static void get_past(struct reader *in, struct remembered_past *p, bool previous)
+static void get_past(struct reader *in, struct remembered_past *p, uint64_t flags)
 {
 	struct slice text[3];
 	uint32_t i, kept;
@@ -364,10 +368,12 @@ static void get_past(struct reader *in, struct remembered_past *p, bool previous
 	p->regress_us = get_time(in);
 	p->token_before = get_signed(in);
 	p->token_after = get_signed(in);
-	if (!previous)
-		return;
-	get_claim(in, text);
-	remembered_set_previous(p, text[0], text[1], text[2]);
+	if (flags & FLAG_PREVIOUS) {
+		get_claim(in, text);
+		remembered_set_previous(p, text[0], text[1], text[2]);
+	}
+	if (flags & FLAG_SEEN)
+		p->previous_seen_us = get_time(in);
 }
 
 /* The mechanism by its word; -1: one that is not known any more. */
@@ -418,7 +424,7 @@ static struct remembered *get_entry(struct reader *in)
 		remembered_set_holder(r, text[0], text[1], text[2]);
 	get_present(in, r, flags);
 	if (flags & FLAG_PAST)
-		get_past(in, remembered_make_past(r), flags & FLAG_PREVIOUS);
+		get_past(in, remembered_make_past(r), flags);
 	if (!in->bad && mechanism >= 0)
 		return r;
 	remembered_free(r);

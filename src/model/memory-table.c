@@ -58,6 +58,7 @@ struct remembered_past *remembered_make_past(struct remembered *r)
 	r->past = xcalloc(1, sizeof(*r->past));
 	r->past->first_session_us = r->past->session_since_us = TIME_UNKNOWN;
 	r->past->previous_since_us = r->past->previous_until_us = TIME_UNKNOWN;
+	r->past->previous_seen_us = TIME_UNKNOWN;
 	r->past->overlap_us = r->past->regress_us = r->past->renamed_us = TIME_UNKNOWN;
 	r->past->previous_left_ms = TIME_UNKNOWN;
 	return r->past;
@@ -115,6 +116,7 @@ void memory_init(struct memory *m)
 	map_init(&random);
 	memcpy(m->seed, random.seed, sizeof(m->seed));
 	m->cap = MEMORY_ENTRIES_MAX;
+	m->confirmed_us = TIME_UNKNOWN;
 }
 
 struct remembered *memory_next(const struct memory *m, size_t *pos)

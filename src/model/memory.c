@@ -144,8 +144,14 @@ static void observe_session(struct remembered *r, int64_t now_us)
 	p->session_since_us = now_us;
 }
 
-static void observe_other_process(
-	struct remembered *r, const struct claim *c, int64_t now_ms, int64_t now_us)
+/* When it was last seen as it is remembered: what did not change since is not observed anew. */
+static int64_t last_confirmed(const struct memory *m, const struct remembered *r)
+{
+	return r->present && m->confirmed_us > r->last_seen_us ? m->confirmed_us : r->last_seen_us;
+}
+
+static void observe_other_process(const struct memory *m, struct remembered *r,
+	const struct claim *c, int64_t now_ms, int64_t now_us)
 {
 	struct remembered_past *p = remembered_make_past(r);
 	const char *mode = claim_text(c, DETAIL_MODE, "");
@@ -153,6 +159,7 @@ static void observe_other_process(
 	p->changes_us[p->n_changes++ % MEMORY_CHANGES] = now_us;
 	p->previous_since_us = r->holder_since_us;
 	p->previous_until_us = r->held ? now_us : r->last_change_us;
+	p->previous_seen_us = r->held ? last_confirmed(m, r) : TIME_UNKNOWN;
 	p->previous_left_ms = TIME_UNKNOWN;
 	if (r->held && r->lease_deadline_ms != TIME_UNKNOWN &&
 		__builtin_sub_overflow(r->lease_deadline_ms, now_ms, &p->previous_left_ms))
@@ -165,8 +172,9 @@ static void observe_other_process(
 }
 
 /* Another key than before, or the first that holds it. */
-static void observe_new_holder(struct remembered *r, const struct singleton *s,
-	const struct claim *c, int64_t now_ms, int64_t now_us, struct observed *o)
+static void observe_new_holder(const struct memory *m, struct remembered *r,
+	const struct singleton *s, const struct claim *c, int64_t now_ms, int64_t now_us,
+	struct observed *o)
 {
 	bool same = r->holder && !was_waiting(r, c) &&
 		    same_process(remembered_identity(r), remembered_client(r), c);
@@ -175,7 +183,7 @@ static void observe_new_holder(struct remembered *r, const struct singleton *s,
 	if (same)
 		observe_session(r, now_us);
 	else if (r->holder)
-		observe_other_process(r, c, now_ms, now_us);
+		observe_other_process(m, r, c, now_ms, now_us);
 	o->new_session = same && r->held;
 	o->changed_hands = r->holder && !same && r->held;
 	observe_token(r, s, now_us, o);
@@ -286,7 +294,7 @@ struct remembered *memory_observe(struct memory *m, const struct singleton *s, i
 			observe_known_holder(r, s, c, now_ms, now_us);
 			observe_lease(r, s, now_us, &o);
 		} else {
-			observe_new_holder(r, s, c, now_ms, now_us, &o);
+			observe_new_holder(m, r, s, c, now_ms, now_us, &o);
 			r->lease_deadline_ms = s->lease_deadline_ms;
 		}
 		r->held = true;
@@ -316,6 +324,23 @@ void memory_observe_gone(
 	}
 	if (ret)
 		*ret = o;
+}
+
+void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us)
+{
+	struct observed ignored = { 0 };
+	struct remembered *r;
+	size_t pos = 0;
+
+	/* Later on, whoever keeps the picture tells what goes from it. */
+	while (m->confirmed_us == TIME_UNKNOWN && (r = memory_next(m, &pos)) != NULL) {
+		if (r->present || !r->held)
+			continue;
+		observe_freed(r, now_ms, now_us, &ignored);
+		r->queue = 0;
+		m->dirty = true;
+	}
+	m->confirmed_us = now_us;
 }
 
 void memory_note_state(struct memory *m, struct remembered *r, enum state state, int64_t now_us)

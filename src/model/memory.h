@@ -23,8 +23,10 @@ struct remembered_past {
 	int64_t session_since_us;           /* and last */
 	int64_t previous_since_us;          /* the holder before: first seen to hold it */
 	int64_t previous_until_us;          /* and when it was seen to hold it no more */
-	int64_t overlap_us;   /* another was seen in its place, and it was not seen to stop;
-				 TIME_UNKNOWN */
+	int64_t previous_seen_us; /* and last seen to hold it, where another was the next to be
+				     seen; TIME_UNKNOWN: it was free in between, or not known */
+	int64_t overlap_us;       /* another was seen in its place, and it was not seen to stop;
+				     TIME_UNKNOWN */
 	int64_t token_before; /* the highest token, when one came after it that was not higher; with
 				 regress_us */
 	int64_t token_after;
@@ -81,7 +83,8 @@ struct memory {
 	size_t size;     /* of the table, a power of two; 0 while empty */
 	size_t cap;      /* entries; beyond it those that were not seen for longest are forgotten */
 	uint64_t seed[2];
-	bool dirty; /* something changed since whoever saves it set this to false */
+	int64_t confirmed_us; /* when all that is present was last read again; TIME_UNKNOWN */
+	bool dirty;           /* something changed since whoever saves it set this to false */
 };
 
 void memory_init(struct memory *m);
@@ -124,6 +127,11 @@ struct remembered *memory_observe(struct memory *m, const struct singleton *s, i
 /* Notes that a singleton is not in a full picture any more: nobody holds it. ret may be NULL. */
 void memory_observe_gone(
 	struct memory *m, const char *id, int64_t now_ms, int64_t now_us, struct observed *ret);
+/*
+ * Notes that a full picture was read, the rows of which that changed were observed. What an earlier
+ * run saw held, and this picture does not have, went meanwhile: it is seen to be free now.
+ */
+void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us);
 /* Notes the state that was judged. */
 void memory_note_state(struct memory *m, struct remembered *r, enum state state, int64_t now_us);
 

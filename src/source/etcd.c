@@ -230,7 +230,7 @@ static int open_password(struct etcd *e, struct err *err)
 		e->password = xstrdup(str.s);
 		if (!str.len)
 			rc = err_set(err, ERR_CONFIG, "the first line of %s is empty", file);
-		if (len)
+		if (len && str.s)
 			explicit_bzero(str.s, len);
 	}
 	if (rc)

@@ -80,7 +80,7 @@ static int read_password(struct postgres *p, struct err *err)
 		p->password = xstrdup(text.s);
 		if (!text.len)
 			rc = err_set(err, ERR_CONFIG, "the first line of %s is empty", path);
-		if (len)
+		if (len && text.s)
 			explicit_bzero(text.s, len);
 	}
 	str_release(&text);

@@ -69,6 +69,9 @@ static void judge_rows(struct play *p, struct played_source *s)
 {
 	size_t i;
 
+	/* A console looks every second: what a picture shows was not so a second before. */
+	if (s->memory.confirmed_us != TIME_UNKNOWN)
+		s->memory.confirmed_us = p->clock.wall_us - 1000000;
 	for (i = 0; i < s->picture.n; i++) {
 		struct picture_slot *slot = &s->picture.slots[i];
 		struct judge_input in = {
@@ -93,6 +96,7 @@ static void judge_rows(struct play *p, struct played_source *s)
 			memory_note_state(&s->memory, r, p->verdict.v.state, in.now_us);
 		picture_judged(&s->picture, i, row_new(singleton_ref(slot->s), &p->verdict));
 	}
+	memory_confirm(&s->memory, p->clock.mono_ms, p->clock.wall_us);
 }
 
 static void judge_self(struct play *p, struct played_source *s, const json_t *hidden)

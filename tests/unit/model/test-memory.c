@@ -508,6 +508,7 @@ static void same_past(const struct remembered_past *x, const struct remembered_p
 	assert_int_equal(x->session_since_us, y->session_since_us);
 	assert_int_equal(x->previous_since_us, y->previous_since_us);
 	assert_int_equal(x->previous_until_us, y->previous_until_us);
+	assert_int_equal(x->previous_seen_us, y->previous_seen_us);
 	assert_int_equal(x->overlap_us, y->overlap_us);
 	assert_int_equal(x->renamed_us, y->renamed_us);
 	assert_int_equal(x->regress_us, y->regress_us);
@@ -797,6 +798,52 @@ static void two_consoles_know_what_both_know(void **state)
 	memory_release(&two);
 }
 
+/* A change of hands is as exact as the two looks between which it lies. */
+static void the_last_look_before_a_change_is_kept(void **state)
+{
+	struct memory m, later;
+	struct remembered *r;
+
+	(void)state;
+	memory_init(&m);
+	see(&m, 0, 0, &a, NULL, NULL);
+	memory_confirm(&m, 1000, start_us);
+	memory_confirm(&m, 501000, start_us + 500000000);
+	r = see(&m, 501, 0, &b, NULL, NULL);
+	assert_int_equal(r->past->previous_seen_us, start_us + 500000000);
+	memory_init(&later);
+	pass_on(&m, &later);
+	r = see(&later, 9000, 0, &c, NULL, NULL);
+	assert_int_equal(r->past->previous_seen_us, start_us + 501000000);
+	see(&later, 9001, 0, NULL, NULL, NULL);
+	r = see(&later, 9002, 0, &a, NULL, NULL);
+	assert_int_equal(r->past->previous_seen_us, TIME_UNKNOWN);
+	assert_int_equal(r->past->previous_until_us, start_us + INT64_C(9001000000));
+	memory_release(&m);
+	memory_release(&later);
+}
+
+static void what_went_between_two_runs_is_free(void **state)
+{
+	struct memory m, later;
+	struct remembered *r;
+
+	(void)state;
+	memory_init(&m);
+	see(&m, 0, 0, &a, NULL, NULL);
+	memory_init(&later);
+	pass_on(&m, &later);
+	see_number(&later, 9, 100);
+	memory_confirm(&later, 100000, start_us + 100000000);
+	r = memory_find(&later, "s/app:1");
+	assert_false(r->held);
+	assert_int_equal(r->last_change_us, start_us + 100000000);
+	/* Only the first picture of a run tells that. */
+	assert_true(memory_find(&later, "s/9")->present);
+	memory_release(&m);
+	memory_release(&later);
+}
+
 static void what_was_seen_last_counts_after_a_restart(void **state)
 {
 	struct memory old, newer, run;
@@ -922,6 +969,8 @@ int main(void)
 		cmocka_unit_test(forgets_what_was_not_seen_for_longest),
 		cmocka_unit_test(more_rows_than_the_cap_go_through),
 		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(the_last_look_before_a_change_is_kept),
+		cmocka_unit_test(what_went_between_two_runs_is_free),
 		cmocka_unit_test(an_empty_memory_is_a_file_too),
 		cmocka_unit_test(the_checksum_is_crc_32),
 		cmocka_unit_test(a_cut_file_adds_nothing),
