@@ -6,18 +6,26 @@
 
 #include <string.h>
 
+/* In a long word more is mistyped, and in a very long one not more than that. */
+static size_t nearest_limit(size_t len)
+{
+	size_t limit = len < 4 ? len / 2 : 1 + len / 4;
+
+	return limit < 3 ? limit : 3;
+}
+
 void nearest_init(struct nearest *nearest, const char *wanted)
 {
-	size_t len = strlen(wanted);
-
-	*nearest = (struct nearest){ .wanted = wanted, .limit = len < 4 ? len / 2 : 1 + len / 4 };
+	*nearest = (struct nearest){ .wanted = wanted, .limit = nearest_limit(strlen(wanted)) };
 }
 
 static size_t nearest_measure(const struct nearest *nearest, const char *word)
 {
-	if (strlen(nearest->wanted) >= 3 && strstr(word, nearest->wanted))
+	size_t distance = text_distance(nearest->wanted, word, nearest->limit);
+
+	if (distance > 1 && strlen(nearest->wanted) >= 3 && strstr(word, nearest->wanted))
 		return 1;
-	return text_distance(nearest->wanted, word, nearest->limit);
+	return distance;
 }
 
 void nearest_put(struct nearest *nearest, const char *word, size_t distance)

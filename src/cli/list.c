@@ -4,6 +4,12 @@
 
 #include <unistd.h>
 
+/* A table without a row says nothing where nobody answered: why is on standard error. */
+static bool list_is_vain(const struct cli *cli, const struct board *board)
+{
+	return !cli->json && !board->n_rows && look_exit_code(board) == EXIT_CODE_NO_SOURCE;
+}
+
 static int list_run(struct cli *cli)
 {
 	struct show_style style = cli_style(cli);
@@ -20,7 +26,8 @@ static int list_run(struct cli *cli)
 	out_init(&out, STDOUT_FILENO);
 	show_init(&show, cli_show_ops(cli), &out, &style, board);
 	show.patience_ms = look_patience_ms(&look);
-	show_list(&show, board, cli->states);
+	if (!list_is_vain(cli, board))
+		show_list(&show, board, cli->states);
 	code = cli_close(&out, look_exit_code(board));
 	board_unref(board);
 	look_close(&look);

@@ -36,7 +36,9 @@ int look_open(
 	struct err err = { 0 };
 	size_t i;
 
-	*look = (struct look){ .one_shot = one_shot, .started_ms = clock_mono_ms(&clock_system) };
+	*look = (struct look){ .one_shot = one_shot,
+		.quiet = quiet != NULL,
+		.started_ms = clock_mono_ms(&clock_system) };
 	if (look_load(look, cli, quiet ? quiet : &err)) {
 		if (!quiet && str_starts(err.text, "No source"))
 			fputs(err.text, stderr);
@@ -114,10 +116,13 @@ int look_exit_code_now(const struct board *board)
 
 void look_close(struct look *look)
 {
+	struct err err = { 0 };
 	int64_t wait_ms = look->timeout_ms / 4 < 500 ? look->timeout_ms / 4 : 500;
 
 	if (look->fleet) {
 		fleet_stop(look->fleet, wait_ms);
+		if (!look->quiet && fleet_memory_status(look->fleet, &err))
+			cli_complain("what was observed can't be kept: %s", err.text);
 		fleet_free(look->fleet);
 	}
 	settings_free(look->settings);

@@ -12,6 +12,7 @@ struct look {
 	int64_t started_ms;
 	int64_t timeout_ms; /* the longest of the sources' */
 	bool one_shot;
+	bool quiet; /* nothing is said on standard error: the caller's output tells all */
 };
 
 /*
@@ -37,7 +38,10 @@ int look_exit_code(const struct board *board);
 /* The same for a command that goes on: a source that is still connecting did not fail yet. */
 int look_exit_code_now(const struct board *board);
 
-/* Stops the threads, saves the memory, frees everything. A thread that hangs is left behind. */
+/*
+ * Stops the threads, saves the memory, frees everything. A thread that hangs is left behind. A
+ * memory that can't be read or written is named on standard error; nothing else depends on it.
+ */
 void look_close(struct look *look);
 
 #endif

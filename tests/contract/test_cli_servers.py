@@ -1,9 +1,14 @@
 """The commands on a real PostgreSQL and a real etcd: shapes, pipes, partial sight, memory, changes."""
 
+import fcntl
 import json
 import os
+import pty
+import re
 import signal
+import struct
 import subprocess
+import termios
 import time
 import unittest
 
@@ -275,6 +280,53 @@ class Pipes(Servers):
         self.assertGreater(int(done.stdout), 3)
 
 
+class Terminal(Servers):
+    """Standard output is a terminal: colour, and lines that fit."""
+
+    def run_in(self, columns, *args, **env):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        with self.home().popen(*args, env=env, stdin=theirs, stdout=theirs, stderr=subprocess.PIPE) as program:
+            os.close(theirs)
+            text = b""
+            while True:
+                try:
+                    piece = os.read(ours, 65536)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                text += piece
+            self.assertEqual(program.wait(20), 0)
+            self.assertEqual(program.stderr.read(), b"")
+        os.close(ours)
+        return text.decode().replace("\r\n", "\n")
+
+    def test_lines_fit_and_ids_are_whole(self):
+        for columns in (80, 120, 60):
+            text = re.sub(r"\x1b\[[0-9;]*m", "", self.run_in(columns, "list"))
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), columns, line)
+            self.assertIn("ctl/service/batman/leader", text)
+            self.assertIn("ctl/elections/bill\\\\ing", text)
+        self.assertIn("\u2026", text)
+        text = self.run_in(60, "list", "--ascii", "--color=never")
+        self.assertTrue(text.isascii())
+        self.assertIn("~", text)
+        # Too narrow for the ids: they are whole all the same.
+        self.assertIn("ctl/elections/bill\\\\ing", self.run_in(20, "list"))
+
+    def test_color_follows_the_terminal(self):
+        self.assertIn("\x1b[", self.run_in(80, "list"))
+        self.assertNotIn("\x1b", self.run_in(80, "list", NO_COLOR="1"))
+        self.assertNotIn("\x1b", self.run_in(80, "list", TERM="dumb"))
+        self.assertNotIn("\x1b", self.run_in(80, "list", "--color=never"))
+
+    def test_show_wraps(self):
+        text = self.run_in(60, "show", "orders/postgres:42", "--color=never")
+        self.assertTrue(all(len(line) <= 60 or " " not in line.strip() for line in text.splitlines()), text)
+
+
 class Memory(Servers):
     def test_a_second_list_knows_when_the_holder_was_first_seen(self):
         home = self.home()
@@ -289,6 +341,12 @@ class Memory(Servers):
         files = [os.path.join(folder, name) for folder, _, names in os.walk(home.state) for name in names]
         self.assertTrue(files)
         self.assertEqual({os.stat(path).st_mode & 0o777 for path in files}, {0o600})
+
+    def test_a_memory_that_can_not_be_kept_is_said_and_changes_nothing_else(self):
+        done = self.home().baton("list", env={"XDG_STATE_HOME": "/proc/nowhere"})
+        self.assertEqual(done.code, 0)
+        self.assertIn("orders/postgres:42", done.out)
+        self.assertRegex(done.err, r"\Abaton: what was observed can't be kept: [^\n]*/proc/nowhere[^\n]*\n\Z")
 
     def test_no_memory_leaves_nothing_behind(self):
         home = self.home()

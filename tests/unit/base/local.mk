@@ -46,3 +46,6 @@ tests_bin_test_base_zone_rule_LDADD = $(BASE_TEST_LIBS)
 unit_tests += tests/bin/test-base-pool
 tests_bin_test_base_pool_SOURCES = tests/unit/base/test-pool.c tests/unit/unit.h
 tests_bin_test_base_pool_LDADD = $(BASE_TEST_LIBS)
+unit_tests += tests/bin/test-base-nearest
+tests_bin_test_base_nearest_SOURCES = tests/unit/base/test-nearest.c tests/unit/unit.h
+tests_bin_test_base_nearest_LDADD = $(BASE_TEST_LIBS)
