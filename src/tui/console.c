@@ -143,13 +143,17 @@ static int colorfgbg_light(void)
  * frame need not wait. */
 static int first_theme(struct console *k, struct err *err)
 {
-	const char *name = k->options->theme ? k->options->theme : k->settings->theme;
-	int light = colorfgbg_light(), rc;
+	int light = colorfgbg_light();
+	struct err trouble = { 0 };
 
 	theme_builtin(&k->theme);
-	if (name) {
-		rc = theme_load(&k->theme, name, err);
-		return rc;
+	if (k->options->theme)
+		return theme_load(&k->theme, k->options->theme, err);
+	/* A theme of the config that can't be read must not keep anybody from looking. */
+	if (k->settings->theme) {
+		if (theme_load(&k->theme, k->settings->theme, &trouble) < 0)
+			console_say(k, true, "%s", trouble.text);
+		return 0;
 	}
 	if (!screen_colors(k->screen))
 		return 0;

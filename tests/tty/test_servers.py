@@ -63,6 +63,24 @@ class Console(unittest.TestCase):
                 self.assertIn(b"WARNING: password file", p.raw[p.raw.rindex(b"\x1b[?1049l"):])
                 self.assertEqual(p.settings(), p.before)
 
+    def test_a_broken_theme_keeps_nobody_out(self):
+        with Hung() as hung, Home(config=f"""
+theme: nothing-like-it
+sources:
+  ctl: {{kind: etcd, environment: lab, endpoints: ["http://127.0.0.1:{hung.port}"], timeout: 3s}}
+""") as home:
+            with console(home) as p:
+                p.wait("Connecting").wait("no theme")
+                p.keys("q")
+                self.assertEqual(p.end(), 0)
+            with console(home, "--theme", "neither") as p:
+                self.assertNotEqual(p.end(), 0)
+                self.assertIn("no theme", p.screen.text)
+                self.assertEqual(p.settings(), p.before)
+            with console(home, "--theme", "light", "--ascii") as p:
+                p.wait("Connecting").keys(":theme\r").wait("theme light")
+                self.assertEqual([b for b in p.raw if b >= 0x80], [])
+
     def test_hung_sources(self):
         """The first frame comes at once, keys work, and leaving takes no time."""
         with Hung() as hung, Home(config=f"""

@@ -1,7 +1,7 @@
 # The views and their parts need no fleet: they link the model and the screen's archive only.
 STAGE_LIBS = src/libtui.a $(MODEL_LIBS) $(NCURSESW_LIBS)
 VIEW_TEST_LIBS = $(STAGE_LIBS) $(CMOCKA_LIBS)
-EXTRA_DIST += tests/golden/screens doc/keys.inc
+EXTRA_DIST += tests/golden/screens doc/keys.inc doc/adding-a-view.md doc/themes.md
 
 # The console over a fleet that is made up: for the tests of the terminal and the benchmark.
 check_PROGRAMS += tests/bin/stage
@@ -23,7 +23,7 @@ tests_bin_test_tui_theme_LDADD = $(VIEW_TEST_LIBS)
 
 unit_tests += tests/bin/test-tui-keymap
 tests_bin_test_tui_keymap_SOURCES = tests/unit/tui/test-keymap.c tests/unit/unit.h
-tests_bin_test_tui_keymap_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_KEYS=\"$(abs_top_srcdir)/doc/keys.inc\"
+tests_bin_test_tui_keymap_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_KEYS=\"$(abs_top_srcdir)/doc/keys.inc doc/adding-a-view.md doc/themes.md\"
 tests_bin_test_tui_keymap_LDADD = $(VIEW_TEST_LIBS)
 
 unit_tests += tests/bin/test-tui-golden
