@@ -39,30 +39,69 @@ const struct row *board_find(
 	return snap ? snapshot_find(snap, id) : NULL;
 }
 
-/*
- * A witness stands most often where it stood in the board before: in the very same chunk. Only when
- * that chunk has changed are all rows of the source walked.
- */
-static const struct row *board_witness(const struct board *board, const struct board *previous,
-	size_t role, size_t witness, const struct snapshot *snap, const char *id)
+static const struct row *chunk_find(const struct chunk *chunk, const char *id)
 {
+	uint32_t i;
+
+	for (i = 0; i < chunk->n; i++)
+		if (strcmp(chunk->rows[i]->s->id, id) == 0)
+			return chunk->rows[i];
+	return NULL;
+}
+
+static bool chunk_has(const struct chunk *chunk, const struct row *row)
+{
+	uint32_t i;
+
+	for (i = 0; i < chunk->n; i++)
+		if (chunk->rows[i] == row)
+			return true;
+	return false;
+}
+
+/* What the board before knew of a witness: the snapshot that it was looked for in, and its row,
+ * NULL for none. */
+struct known_witness {
+	const struct snapshot *snap; /* NULL: nothing is known */
 	const struct row *row;
+};
+
+static struct known_witness board_known(
+	const struct board *board, const struct board *previous, size_t role, size_t witness)
+{
+	struct known_witness known = { NULL, NULL };
+
+	if (!previous || role >= previous->n_roles ||
+		previous->roles[role].role != board->roles[role].role)
+		return known;
+	known.snap = previous->roles[role].sources[witness];
+	known.row = previous->roles[role].witnesses[witness];
+	return known;
+}
+
+/*
+ * Chunks that both snapshots share need no looking into: what was not in them is not, and what was
+ * is the very same row. So an absent witness among very many rows costs no walk for each board.
+ */
+static const struct row *board_witness(
+	const struct snapshot *snap, struct known_witness known, const char *id)
+{
+	const struct row *found = NULL;
 	size_t i;
 
 	if (!snap)
 		return NULL;
-	row = previous && role < previous->n_roles &&
-			      previous->roles[role].role == board->roles[role].role
-		      ? previous->roles[role].witnesses[witness]
-		      : NULL;
-	for (i = 0; row && i < snap->n_chunks; i++) {
-		uint32_t k;
+	if (known.snap && strcmp(known.snap->source, snap->source) != 0)
+		known.snap = NULL;
+	for (i = 0; i < snap->n_chunks && !found; i++) {
+		const struct chunk *chunk = snap->chunks[i];
 
-		for (k = 0; k < snap->chunks[i]->n; k++)
-			if (snap->chunks[i]->rows[k] == row)
-				return row;
+		if (!known.snap || i >= known.snap->n_chunks || known.snap->chunks[i] != chunk)
+			found = chunk_find(chunk, id);
+		else if (known.row && chunk_has(chunk, known.row))
+			found = known.row;
 	}
-	return snapshot_find(snap, id);
+	return found;
 }
 
 static struct row *board_judged_row(struct draft *draft, const char *source, const char *path,
@@ -84,8 +123,8 @@ static void board_join_role(struct board *board, const struct board *previous, s
 	view->sources = xcalloc(role->n_witnesses, sizeof(*view->sources));
 	for (i = 0; i < role->n_witnesses; i++) {
 		view->sources[i] = board_source(board, role->witnesses[i]);
-		view->witnesses[i] = board_witness(
-			board, previous, number, i, view->sources[i], role->witnesses[i]);
+		view->witnesses[i] = board_witness(view->sources[i],
+			board_known(board, previous, number, i), role->witnesses[i]);
 	}
 	verdict_draft_begin(verdict);
 	role_judge(view, thresholds, board->wall_us, verdict);
