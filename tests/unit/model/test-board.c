@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "model/board.h"
+#include "model/thresholds.h"
 #include "tests/unit/model/facts.h"
 #include "tests/unit/unit.h"
 
