@@ -430,7 +430,8 @@ static void group_flipped(struct etcd_store *store, struct etcd_group *g)
 		g->told = false;
 	else
 		mark_group(store, g);
-	beside = key_place(store, g->name, g->name_len, g->hash);
+	/* In the first read nothing was told yet: each key looks for its name's group when it is. */
+	beside = store->live ? key_place(store, g->name, g->name_len, g->hash) : NULL;
 	if (beside)
 		mark(store, *beside);
 }
@@ -881,7 +882,7 @@ void etcd_store_expect(struct etcd_store *store, int64_t n)
 		size *= 2;
 	while (store->size_keys < size)
 		keys_grow(store);
-	while (store->size_groups < size)
+	while (store->size_groups < 2 * size)
 		groups_grow(store);
 }
 
