@@ -9,7 +9,8 @@
 
 struct show_json_state {
 	struct json_writer j;
-	bool sections; /* inside a list of items, not an object of its own */
+	bool sections;             /* inside a list of items, not an object of its own */
+	const struct singleton *s; /* whose claims are told; NULL: a source's members */
 };
 
 static struct json_writer *json_of(struct show *show)
@@ -123,7 +124,9 @@ static bool js_is_list(enum detail_id id)
 	return id == DETAIL_BLOCKED_BY || id == DETAIL_OTHER_KEY || id == DETAIL_ALARM;
 }
 
-static void js_details(struct show *show, const char *key, const struct detail *details, size_t n)
+/* Leaves the object open, for more. */
+static void js_details_open(
+	struct show *show, const char *key, const struct detail *details, size_t n)
 {
 	struct json_writer *j = json_of(show);
 	uint16_t count[DETAIL_COUNT] = { 0 };
@@ -150,7 +153,40 @@ static void js_details(struct show *show, const char *key, const struct detail *
 		}
 		count[d->id] = 0;
 	}
-	jw_map_end(j);
+}
+
+static void js_details(struct show *show, const char *key, const struct detail *details, size_t n)
+{
+	js_details_open(show, key, details, n);
+	jw_map_end(json_of(show));
+}
+
+/* Those that every holder and waiter has, so that a script need not ask: what is absent is null. */
+static const enum detail_id js_always_pg[] = { DETAIL_PID, DETAIL_BACKEND_START, DETAIL_USER,
+	DETAIL_CLIENT, DETAIL_DATABASE, DETAIL_MODE, DETAIL_STATE, DETAIL_STATE_CHANGE,
+	DETAIL_QUERY_START, DETAIL_XACT_START };
+static const enum detail_id js_always_etcd[] = { DETAIL_KEY, DETAIL_LEASE, DETAIL_CREATE_REVISION,
+	DETAIL_MOD_REVISION };
+
+static void js_absent(struct show *show, const struct singleton *s, const struct claim *claim)
+{
+	bool pg = s->mechanism == MECH_PG_ADVISORY;
+	const enum detail_id *always = pg ? js_always_pg : js_always_etcd;
+	size_t n = pg ? ARRAY_LEN(js_always_pg) : ARRAY_LEN(js_always_etcd), i;
+	struct json_writer *j = json_of(show);
+
+	for (i = 0; i < n; i++) {
+		/* A lock's database is that of its singleton. */
+		const struct detail *d = singleton_detail(s, always[i]);
+
+		if (claim_detail(claim, always[i]))
+			continue;
+		jw_key(j, detail_word(always[i])->word);
+		if (d)
+			js_value(show, d);
+		else
+			jw_null(j);
+	}
 }
 
 static void js_hidden_names(struct show *show, const struct detail *details, size_t n)
@@ -243,6 +279,8 @@ static void js_singleton(struct show *show, const struct snapshot *snap, const s
 	const struct verdict *v = &row->v;
 	struct json_writer *j = js_item(show, "singleton");
 
+	((struct show_json_state *)show->state)->s = s;
+
 	jw_key_text(j, "id", s->id);
 	jw_key_text(j, "source", snap->source);
 	jw_key_text(j, "name", s->name);
@@ -267,6 +305,7 @@ static void js_singleton_end(struct show *show, const struct snapshot *snap, con
 	struct json_writer *j = json_of(show);
 
 	(void)snap;
+	((struct show_json_state *)show->state)->s = NULL;
 	/* No mechanism that this program reads has runs yet. */
 	jw_key(j, "runs");
 	jw_list(j);
@@ -298,13 +337,17 @@ static void js_claims_end(struct show *show, enum claim_kind kind)
 static void js_claim(struct show *show, const struct claim *claim)
 {
 	struct json_writer *j = json_of(show);
+	const struct singleton *s = ((struct show_json_state *)show->state)->s;
 
 	jw_map(j);
 	jw_key_text(j, "identity", claim->identity);
 	jw_key_text(j, "key", claim->key);
 	if (claim->kind == CLAIM_WAITER)
 		jw_key_ms(j, "position", claim->position ? (int64_t)claim->position : INT64_MIN);
-	js_details(show, "detail", claim->details, claim->n_details);
+	js_details_open(show, "detail", claim->details, claim->n_details);
+	if (s)
+		js_absent(show, s, claim);
+	jw_map_end(j);
 	js_hidden_names(show, claim->details, claim->n_details);
 	jw_map_end(j);
 }

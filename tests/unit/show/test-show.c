@@ -181,9 +181,9 @@ static void test_json_list(void **state)
 	expect(root, "singletons.0.first_seen", "null");
 	expect(root, "singletons.0.holders.0.identity", "\"node\\\\x1b\\\\xff\"");
 	expect(root, "singletons.0.holders.0.detail",
-		"{\"create_revision\":\"9223372036854775807\",\"lease\":\"8000000000000001\","
-		"\"lease_granted_ms\":15000,\"lease_read_age_ms\":500,\"lease_remaining_ms\":-"
-		"9000}");
+		"{\"create_revision\":\"9223372036854775807\",\"key\":null,"
+		"\"lease\":\"8000000000000001\",\"lease_granted_ms\":15000,"
+		"\"lease_read_age_ms\":500,\"lease_remaining_ms\":-9000,\"mod_revision\":null}");
 	expect(root, "singletons.1.id", "\"pg/app:-42\"");
 	expect(root, "singletons.1.name", "\"billing-close\"");
 	expect(root, "singletons.1.token", "null");
@@ -195,10 +195,14 @@ static void test_json_list(void **state)
 	expect(root, "singletons.1.holders.0.key", "\"4711@1767323045000000\"");
 	expect(root, "singletons.1.holders.0.detail",
 		"{\"backend_start\":\"2026-01-02T03:04:05.000007Z\",\"blocked_by\":[1],\"client\":"
-		"null,\"pid\":4711}");
+		"null,\"database\":null,\"mode\":null,\"pid\":4711,\"query_start\":null,"
+		"\"state\":null,\"state_change\":null,\"user\":null,\"xact_start\":null}");
 	expect(root, "singletons.1.holders.0.hidden", "[\"client\"]");
 	expect(root, "singletons.1.waiters.0.position", "1");
-	expect(root, "singletons.1.waiters.0.detail", "{\"blocked_by\":[4711,4713]}");
+	expect(root, "singletons.1.waiters.0.detail",
+		"{\"backend_start\":null,\"blocked_by\":[4711,4713],\"client\":null,"
+		"\"database\":null,\"mode\":null,\"pid\":null,\"query_start\":null,\"state\":null,"
+		"\"state_change\":null,\"user\":null,\"xact_start\":null}");
 	expect(root, "singletons.1.findings",
 		"[{\"advice\":\"Ask its "
 		"owner.\",\"code\":\"idle-holder\",\"evidence\":{\"pid\":4711},"

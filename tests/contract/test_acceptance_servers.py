@@ -1,0 +1,67 @@
+"""What scripts may hold on to, on a real PostgreSQL and both etcds: fields that are always there, and what they say."""
+
+import unittest
+
+from servers import Etcd, Home, Postgres, close_all
+
+ALWAYS = {
+    "pg-advisory": ["pid", "backend_start", "user", "client", "database", "mode", "state", "state_change", "query_start",
+                    "xact_start"],
+    "etcd": ["key", "lease", "create_revision", "mod_revision"],
+}
+
+
+class Servers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.pg, cls.etcd = Postgres(conf={"max_prepared_transactions": "4"}), Etcd("current")
+        cls.pg.role("sees_nothing")
+        cls.holder = cls.pg.session(app="worker-1")
+        cls.holder.run("select pg_advisory_lock(42)")
+        cls.waiter = cls.pg.session(app="worker-2")
+        cls.waiter.send("begin; select pg_advisory_xact_lock(42)")
+        prepared = cls.pg.session(app="gone")
+        prepared.run("begin; select pg_advisory_xact_lock(7); prepare transaction 'tx-9'")
+        prepared.close()
+        cls.candidates = [cls.etcd.candidate("elections/billing", name) for name in ("node-a", "node-b")]
+        cls.etcd.put("elections/evil/deadbeef", "no lease")
+
+    @classmethod
+    def tearDownClass(cls):
+        close_all()
+
+    def home(self, user="postgres"):
+        home = Home(config=f"""
+sources:
+  orders: {{kind: postgres, conninfo: "{self.pg.conninfo("postgres", user=user)}"}}
+  ctl: {{kind: etcd, endpoints: ["{self.etcd.url}"], prefixes: [{{prefix: elections/, mechanism: election}}]}}
+""")
+        self.addCleanup(home.close)
+        return home
+
+    def test_the_detail_of_a_claim_always_has_the_same_fields(self):
+        for user in ("postgres", "sees_nothing"):
+            data = self.home(user).baton("list", "--json").json
+            self.assertEqual(len(data["singletons"]), 4, data)
+            for row in data["singletons"]:
+                for claim in row["holders"] + row["waiters"]:
+                    wanted = ALWAYS.get(row["mechanism"], ALWAYS["etcd"])
+                    self.assertLessEqual(set(wanted), set(claim["detail"]), (user, row["id"]))
+                    if row["mechanism"] == "pg-advisory":
+                        self.assertEqual(claim["detail"]["database"], "postgres")
+                    for name in claim["hidden"]:
+                        self.assertIsNone(claim["detail"][name])
+
+    def test_absent_is_null_and_not_hidden(self):
+        rows = {r["id"]: r for r in self.home().baton("list", "--json").json["singletons"]}
+        holder, waiter = rows["orders/postgres:42"]["holders"][0], rows["orders/postgres:42"]["waiters"][0]
+        self.assertIsNone(holder["detail"]["xact_start"])
+        self.assertIsNotNone(waiter["detail"]["xact_start"])
+        self.assertEqual(holder["hidden"], [])
+        prepared = rows["orders/postgres:7"]["holders"][0]
+        self.assertEqual((prepared["identity"], prepared["detail"]["pid"], prepared["hidden"]), ("prepared:tx-9", None, []))
+        self.assertIsNone(rows["ctl/elections/evil"]["holders"][0]["detail"]["lease"])
+
+
+if __name__ == "__main__":
+    unittest.main()
