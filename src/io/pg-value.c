@@ -120,6 +120,16 @@ void pg_array_add(struct str *out, const char *element)
 	str_add_char(out, '"');
 }
 
+void pg_array_add_bytes(struct str *out, const char *element)
+{
+	if (out->len && out->s[out->len - 1] != '{')
+		str_add_char(out, ',');
+	str_add(out, "\"\\\\x");
+	for (; *element; element++)
+		str_addf(out, "%02x", (unsigned char)*element);
+	str_add_char(out, '"');
+}
+
 void pg_array_end(struct str *out)
 {
 	str_add_char(out, '}');

@@ -184,10 +184,15 @@ enum {
 static PGconn *start(const struct pg_settings *settings, const struct host *host, const char *attrs,
 	const char *probe)
 {
+	/*
+	 * Bytes come as they are kept: names of databases and queries of others are in whatever
+	 * encoding their database has, so that a conversion to UTF-8 would garble some and fail on
+	 * others.
+	 */
 	const char *pairs[][2] = {
 		{ "dbname", settings->conninfo ? settings->conninfo : "" },
 		{ "application_name", settings->application },
-		{ "client_encoding", "UTF8" },
+		{ "client_encoding", "SQL_ASCII" },
 		{ "password", settings->password },
 		{ "host", host ? host->name : NULL },
 		{ "hostaddr", host ? host->address : NULL },

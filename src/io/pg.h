@@ -130,9 +130,13 @@ const char *pg_text(const struct pg_result *result, size_t row, size_t column, s
 bool pg_decode_int(const void *bytes, size_t len, int64_t *ret);
 bool pg_decode_time(const void *bytes, size_t len, int64_t *ret_us);
 
-/* Adds an element to the text form of an array of text, between pg_array_begin and pg_array_end. */
+/*
+ * Adds an element to the text form of an array, between pg_array_begin and pg_array_end: text, or
+ * the bytes of a text for an array of bytea.
+ */
 void pg_array_begin(struct str *out);
 void pg_array_add(struct str *out, const char *element);
+void pg_array_add_bytes(struct str *out, const char *element);
 void pg_array_end(struct str *out);
 
 /* What PostgreSQL's md5() of a text is, as 32 hexadecimal digits; false where the library refuses

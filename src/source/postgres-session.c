@@ -72,12 +72,16 @@ static int settle(struct postgres *p, const struct pg_limit *limit, struct err *
 	return 0;
 }
 
-/* The key of each name that is made by hashtext, which the server alone can compute. */
+/*
+ * The key of each name that is made by hashtext, which the server alone can compute, of the text in
+ * its own encoding.
+ */
 static int ask_hashes(struct postgres *p, const struct pg_limit *limit, struct err *err)
 {
-	static const char sql[] = "SELECT pg_catalog.hashtext(s)\n"
-				  "  FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY "
-				  "AS t (s, n) ORDER BY n";
+	static const char sql[] =
+		"SELECT pg_catalog.hashtext(pg_catalog.convert_from(s, 'UTF8'))\n"
+		"  FROM pg_catalog.unnest($1::pg_catalog.bytea[]) WITH ORDINALITY AS t (s, n)\n"
+		" ORDER BY n";
 	const char *values[1];
 	struct pg_result *rows;
 	struct str list;
@@ -88,7 +92,7 @@ static int ask_hashes(struct postgres *p, const struct pg_limit *limit, struct e
 	pg_array_begin(&list);
 	for (i = 0; i < p->n_named; i++)
 		if (str_eq(p->named[i].name->recipe, "hashtext")) {
-			pg_array_add(&list, p->named[i].name->value);
+			pg_array_add_bytes(&list, p->named[i].name->value);
 			row++;
 		}
 	pg_array_end(&list);
@@ -165,20 +169,34 @@ static int prepare_session(struct postgres *p, const struct pg_limit *limit, str
 	return rc ? rc : ask_hashes(p, limit, err);
 }
 
-int postgres_session_open(struct postgres *p, const struct pg_limit *limit, struct err *err)
+static int connect_to(struct postgres *p, const struct pg_limit *limit, struct err *err)
 {
-	const struct pg_settings settings = {
+	struct pg_settings settings = {
 		.conninfo = source_option_text(p->config, "conninfo"),
-		.password = p->password,
 		.application = "baton",
 	};
+	char *password;
+	int rc = postgres_password(p->config, &password, err);
+
+	if (rc)
+		return rc;
+	settings.password = password;
+	rc = pg_connect(&settings, limit, &p->pg, err);
+	if (password)
+		explicit_bzero(password, strlen(password));
+	free(password);
+	return rc;
+}
+
+int postgres_session_open(struct postgres *p, const struct pg_limit *limit, struct err *err)
+{
 	int rc;
 
 	if (p->pg && pg_is_stale(p->pg))
 		postgres_session_close(p);
 	if (p->pg)
 		return 0;
-	rc = pg_connect(&settings, limit, &p->pg, err);
+	rc = connect_to(p, limit, err);
 	if (rc)
 		return rc;
 	rc = prepare_session(p, limit, err);

@@ -52,13 +52,14 @@ static const struct option_def postgres_options[] = {
 	{ 0 },
 };
 
-static int read_password(struct postgres *p, struct err *err)
+int postgres_password(const struct source_config *config, char **ret_password, struct err *err)
 {
-	const char *name = source_option_text(p->config, "password_env");
-	const char *path = source_option_text(p->config, "password_file");
+	const char *name = source_option_text(config, "password_env");
+	const char *path = source_option_text(config, "password_file");
 	struct str text;
 	int rc;
 
+	*ret_password = NULL;
 	if (name && *name) {
 		const char *value = getenv(name);
 
@@ -66,7 +67,7 @@ static int read_password(struct postgres *p, struct err *err)
 			return err_set(err, ERR_CONFIG,
 				"the environment variable %s, which password_env names, is not set",
 				name);
-		p->password = xstrdup(value);
+		*ret_password = xstrdup(value);
 		return 0;
 	}
 	if (!path || !*path)
@@ -76,15 +77,28 @@ static int read_password(struct postgres *p, struct err *err)
 	if (!rc) {
 		size_t len = text.len;
 
-		str_truncate(&text, strcspn(text.s, "\r\n"));
-		p->password = xstrdup(text.s);
+		if (len)
+			str_truncate(&text, strcspn(text.s, "\r\n"));
 		if (!text.len)
 			rc = err_set(err, ERR_CONFIG, "the first line of %s is empty", path);
-		if (len && text.s)
+		else
+			*ret_password = xstrdup(text.s);
+		if (len)
 			explicit_bzero(text.s, len);
 	}
 	str_release(&text);
 	return rc ? err_prefix(err, "password_file") : 0;
+}
+
+static int check_password(const struct source_config *config, struct err *err)
+{
+	char *password;
+	int rc = postgres_password(config, &password, err);
+
+	if (password)
+		explicit_bzero(password, strlen(password));
+	free(password);
+	return rc;
 }
 
 static void read_databases(struct postgres *p)
@@ -130,9 +144,6 @@ static void postgres_close(void *state)
 	free(p->poll_sql[0]);
 	free(p->poll_sql[1]);
 	free(p->databases);
-	if (p->password)
-		explicit_bzero(p->password, strlen(p->password));
-	free(p->password);
 	free(p);
 }
 
@@ -146,7 +157,7 @@ static int postgres_open(const struct source_config *config, void **ret_state, s
 	if (!rc && source_option_int(config, "rows") < 1)
 		rc = err_set(err, ERR_CONFIG, "rows must be 1 or more");
 	if (!rc)
-		rc = read_password(p, err);
+		rc = check_password(config, err);
 	if (!rc)
 		rc = make_names(p, err);
 	if (rc) {

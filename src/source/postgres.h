@@ -40,7 +40,6 @@ struct pg_facts {
 
 struct postgres {
 	const struct source_config *config;
-	char *password;  /* NULL */
 	char *databases; /* the option as an array of text; NULL: all */
 	struct pg *pg;   /* NULL: not connected */
 	enum pooling pooling;
@@ -93,6 +92,12 @@ void postgres_picture_tell(struct postgres *p, struct round *r, const struct pg_
 void postgres_picture_forget(struct postgres *p);
 /* The server's row alone; false when there is none. */
 bool postgres_moment_read(const struct pg_result *result, struct pg_moment *moment);
+
+/*
+ * The password of the options, NULL where they name none; read anew for each connection, since
+ * files are rotated. The caller wipes and frees it.
+ */
+int postgres_password(const struct source_config *config, char **ret_password, struct err *err);
 
 /* The round's deadline and wake descriptor, as io/pg.h takes them. */
 struct pg_limit postgres_limit(struct round *r);

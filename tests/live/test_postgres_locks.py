@@ -290,6 +290,40 @@ sources:
         self.assertFalse(source(self.list())["detail"]["read_only"])
 
 
+class Encodings(unittest.TestCase):
+    def test_names_and_queries_in_several_encodings(self):
+        """A row's id doesn't depend on the encoding of the database to which baton connects; nothing fails on others'."""
+        with Postgres() as pg:
+            pg.psql("create database latin template template0 encoding latin1 lc_collate 'C' lc_ctype 'C'; "
+                    "create database japan template template0 encoding euc_jp lc_collate 'C' lc_ctype 'C'; "
+                    "create database \"uni\N{SNOWMAN}\"")
+            holder = pg.session("uni\N{SNOWMAN}", app="holder")
+            holder.run("select pg_advisory_lock(1) as \"\N{SNOWMAN}\"")
+            latin = pg.session("latin", app="latin")
+            latin.run("set client_encoding to utf8")
+            latin.run("select pg_advisory_lock(hashtext('f\u00fcr')) as \"f\u00fcr\"")
+            for database in ("postgres", "latin", "japan"):
+                with Home(env=pg.env(database)) as home:
+                    answer = home.baton("list", "--json").json
+                    one = row(answer, "uni\N{SNOWMAN}:1")["holders"][0]
+                    self.assertIn("\N{SNOWMAN}", one["detail"]["query"], database)
+                    other = next(one for one in answer["singletons"] if "/latin:" in one["id"])
+                    self.assertIn("\\xfc", other["holders"][0]["detail"]["query"])
+            # hashtext is that of the text in the database's own encoding
+            with Home() as home:
+                home.write_config(f"""
+sources:
+  orders: {{kind: postgres, conninfo: "{pg.conninfo('latin')}"}}
+names:
+  - {{source: orders, database: latin, key: {{hashtext: "f\u00fcr"}}, name: in latin}}
+""")
+                answer = home.baton("list", "--json").json
+                self.assertEqual([(one["name"], one["state"]) for one in answer["singletons"] if one["name"]],
+                                 [("in latin", "HELD")])
+            holder.close()
+            latin.close()
+
+
 class OnTheWire(unittest.TestCase):
     def test_nothing_is_written_and_no_lock_is_taken(self):
         with Postgres(conf={"log_statement": "all", "log_line_prefix": "app=%a ", "log_min_messages": "info"}) as pg, \

@@ -27,6 +27,12 @@ def ask(conninfo=None, env=None, home=None, *words):
             home.close()
 
 
+def connected_to(port):
+    """Whether a client has a connection to that port of this machine, as the kernel lists them (01: established)."""
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        return any(line.split()[2].endswith(f":{port:04X}") and line.split()[3] == "01" for line in table)
+
+
 class Trouble(unittest.TestCase):
     def failing(self, conninfo, *says, code=69, env=None, name="pg"):
         result, seconds = ask(conninfo, env)
@@ -288,6 +294,31 @@ class Hanging(Trouble):
             finally:
                 watch.terminate()
                 watch.wait(10)
+
+    def test_it_stops_at_once_while_a_server_hangs(self):
+        with Home(env=self.pg.env()) as home:
+            self.pg.pause()
+            watch = home.popen("watch", "--json", "--timeout", 60, stdout=-3, stderr=-3)
+            wait_until(lambda: connected_to(self.pg.port))
+            started = time.monotonic()
+            watch.terminate()
+            watch.wait(10)
+            self.assertLess(time.monotonic() - started, 2)
+
+    def test_a_password_file_that_is_rotated(self):
+        with Postgres(auth="scram-sha-256") as pg, Folder("secrets") as folder, Home() as home:
+            word = folder / "word"
+
+            def write(text):
+                with open(word, "w", encoding="ascii") as out:
+                    out.write(text + "\n")
+            write("only-for-tests")
+            home.write_config(f'sources:\n  pg: {{kind: postgres, conninfo: "{pg.conninfo()}", password_file: {word}}}\n')
+            self.assertEqual(ask(home=home)[0].code, 0)
+            pg.psql("alter role postgres password 'another-one'")
+            self.assertEqual(ask(home=home)[0].code, 69)
+            write("another-one")
+            self.assertEqual(ask(home=home)[0].code, 0)
 
     def test_cut_and_reset_in_the_middle(self):
         proxy = Proxy(self.pg.port)

@@ -88,6 +88,21 @@ static void arrays_are_quoted(void **state)
 	str_release(&list);
 }
 
+static void arrays_of_bytes_are_hexadecimal(void **state)
+{
+	struct str list;
+
+	(void)state;
+	str_init(&list, 1000);
+	pg_array_begin(&list);
+	pg_array_add_bytes(&list, "hi");
+	pg_array_add_bytes(&list, "");
+	pg_array_add_bytes(&list, "\303\274");
+	pg_array_end(&list);
+	assert_string_equal(list.s, "{\"\\\\x6869\",\"\\\\x\",\"\\\\xc3bc\"}");
+	str_release(&list);
+}
+
 static void md5_is_that_of_rfc_1321(void **state)
 {
 	char hex[33];
@@ -250,6 +265,7 @@ int main(void)
 		cmocka_unit_test(times_count_from_the_year_2000),
 		cmocka_unit_test(an_infinite_time_is_absent),
 		cmocka_unit_test(arrays_are_quoted),
+		cmocka_unit_test(arrays_of_bytes_are_hexadecimal),
 		cmocka_unit_test(md5_is_that_of_rfc_1321),
 		cmocka_unit_test(failures_are_told_in_words),
 		cmocka_unit_test(what_a_server_says_is_sanitised),
