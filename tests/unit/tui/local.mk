@@ -23,7 +23,7 @@ tests_bin_test_tui_theme_LDADD = $(VIEW_TEST_LIBS)
 
 unit_tests += tests/bin/test-tui-keymap
 tests_bin_test_tui_keymap_SOURCES = tests/unit/tui/test-keymap.c tests/unit/unit.h
-tests_bin_test_tui_keymap_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_KEYS=\"$(abs_top_srcdir)/doc/keys.inc doc/adding-a-view.md doc/themes.md\"
+tests_bin_test_tui_keymap_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_KEYS=\"$(abs_top_srcdir)/doc/keys.inc\"
 tests_bin_test_tui_keymap_LDADD = $(VIEW_TEST_LIBS)
 
 unit_tests += tests/bin/test-tui-golden
