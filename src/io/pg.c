@@ -171,7 +171,10 @@ static char *make_place(PGconn *conn)
 	struct str place;
 
 	str_init(&place, 1024);
-	str_add(&place, host && *host ? host : "the default socket");
+	if (host && *host != '/' && strchr(host, ':'))
+		str_addf(&place, "[%s]", host);
+	else
+		str_add(&place, host && *host ? host : "the default socket");
 	str_add_char(&place, ':');
 	str_add(&place, port && *port ? port : "5432");
 	return str_take(&place);

@@ -76,8 +76,8 @@ bool pg_is_broken(const struct pg *pg);
  * waiting. */
 bool pg_is_stale(struct pg *pg);
 
-/* What the connection is: "127.0.0.1:5432", "/run/postgresql:5432"; not sanitised. Lives as long as
- * the connection. */
+/* What the connection is: "127.0.0.1:5432", "[::1]:5432", "/run/postgresql:5432"; not sanitised.
+ * Lives as long as the connection. */
 const char *pg_place(const struct pg *pg);
 const char *pg_user(const struct pg *pg);
 const char *pg_database(const struct pg *pg);

@@ -51,6 +51,10 @@ class NoServer(Trouble):
         port = free_port()
         self.failing(f"host=127.0.0.1 port={port}", f"nobody listens at 127.0.0.1:{port}", "is the port right?")
 
+    def test_nobody_listens_on_an_address_of_the_other_kind(self):
+        port = free_port()
+        self.failing(f"host=::1 port={port}", f"[::1]:{port}")
+
     def test_no_socket(self):
         self.failing("host=/nonexistent port=1", "nobody listens at /nonexistent:1", "no such socket")
 
@@ -291,6 +295,27 @@ class Hanging(Trouble):
                 self.pg.process.stop(signal.SIGQUIT)
                 # whether the end of the session is seen first, or that nobody listens any more, is a matter of moments
                 wait_until(lambda: says("nobody listens"), timeout=20)
+            finally:
+                watch.terminate()
+                watch.wait(10)
+
+    def test_somebody_locks_a_catalog_that_is_read(self):
+        """The query gives up by its lock_timeout, and joins no queue for longer."""
+        with Home(env=self.pg.env()) as home, Folder("watch") as folder:
+            with open(folder / "out", "wb") as out:
+                watch = home.popen("watch", "--json", "--timeout", TIMEOUT, stdout=out, stderr=out)
+
+            def says(word):
+                with open(folder / "out", encoding="utf-8", errors="replace") as lines:
+                    return word in lines.read()
+            try:
+                wait_until(lambda: says('"ok"'))
+                session = self.pg.session()
+                session.run("begin; lock table pg_catalog.pg_database in access exclusive mode")
+                wait_until(lambda: says("lock_timeout"), timeout=20)
+                session.run("rollback")
+                session.run("select pg_advisory_lock(12345)")
+                wait_until(lambda: says("postgres:12345"), timeout=30)
             finally:
                 watch.terminate()
                 watch.wait(10)
