@@ -166,8 +166,11 @@ def choices(option, tables):
     """The fixed words that an option takes, or None."""
     if option["choices"]:
         return option["choices"].split("|")
+    themes = os.path.join(os.path.dirname(HERE), "themes")
     return {"state": [s["word"] for s in tables["states"]],
-            "finding": [f["word"] for f in tables["findings"]]}.get(option["completes"])
+            "finding": [f["word"] for f in tables["findings"]],
+            "theme": sorted(name[:-6] for name in os.listdir(themes) if name.endswith(".theme")),
+            }.get(option["completes"])
 
 
 def shell_quote(text):

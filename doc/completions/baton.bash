@@ -57,7 +57,7 @@ _baton() {
 		return
 		;;
 	--theme)
-		:
+		mapfile -t COMPREPLY < <(compgen -W 'contrast dark light mono okabe-ito' -- "$cur")
 		return
 		;;
 	esac

@@ -23,7 +23,7 @@ complete -c baton -n "$none; or __fish_seen_subcommand_from check" -l ignore -x 
 complete -c baton -n "$none; or __fish_seen_subcommand_from console list show watch check doctor" -l no-memory -d 'Neither read nor write what was observed before'
 complete -c baton -l color -x -a 'auto always never' -d 'Colour the text'
 complete -c baton -l ascii -d 'Draw with ASCII only'
-complete -c baton -n "$none; or __fish_seen_subcommand_from console" -l theme -x -d 'The console\'s theme'
+complete -c baton -n "$none; or __fish_seen_subcommand_from console" -l theme -x -a 'contrast dark light mono okabe-ito' -d 'The console\'s theme'
 complete -c baton -n "$none; or __fish_seen_subcommand_from init" -l print -d 'Print the config instead of writing the file'
 complete -c baton -n "$none; or __fish_seen_subcommand_from init" -l force -d 'Replace the file that is there'
 complete -c baton -s h -l help -d 'Explain the command'

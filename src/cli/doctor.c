@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -154,6 +155,23 @@ static void doctor_text_source(const struct doctor *d, const struct patient *p,
 	}
 }
 
+/* A password in the config, and a config that others may read. */
+static bool doctor_secret_is_open(const struct settings *s)
+{
+	const struct option_def *def;
+	struct stat st;
+	size_t i;
+
+	if (!s->path || stat(s->path, &st) < 0 || !(st.st_mode & (S_IRGRP | S_IROTH)))
+		return false;
+	for (i = 0; i < s->n_sources && !s->discovered; i++)
+		for (def = s->sources[i].ops->options; def && def->name; def++)
+			if (def->type == OPTION_SECRET &&
+				source_option_set(&s->sources[i], def->name))
+				return true;
+	return false;
+}
+
 static void doctor_text(const struct doctor *d, struct out *out)
 {
 	const struct settings *s = d->look.settings;
@@ -166,6 +184,9 @@ static void doctor_text(const struct doctor *d, struct out *out)
 	out_text(out, "config  ");
 	out_text(out, s->path ? s->path : "none");
 	out_text(out, s->discovered ? ", sources discovered from the environment\n" : "\n");
+	if (doctor_secret_is_open(s))
+		out_text(out, "  warn  the config holds a password, and others may read it\n"
+			      "        > chmod 600, or password_file or password_env\n");
 	out_fmt(out, "memory  %s%s%s\n", state ? state : "none", trouble ? ": " : "",
 		trouble ? trouble : "");
 	free(state);

@@ -72,7 +72,18 @@ static bool look_answered(const struct snapshot *snap)
 	return snap->state == SOURCE_OK || snap->state == SOURCE_DEGRADED;
 }
 
-void look_complain(const struct look *look, const struct board *board)
+static void look_complain_findings(const char *source, const struct row *row)
+{
+	size_t i;
+
+	for (i = 0; row && i < row->v.n_findings; i++)
+		if (row->v.findings[i].severity != SEVERITY_INFO)
+			cli_complain("%s: %s: %s", source,
+				finding_word(row->v.findings[i].code)->word,
+				row->v.findings[i].text);
+}
+
+void look_complain(const struct look *look, const struct board *board, bool findings)
 {
 	struct show show = { .patience_ms = look_patience_ms(look) };
 	size_t i;
@@ -84,6 +95,10 @@ void look_complain(const struct look *look, const struct board *board)
 
 		if (error)
 			cli_complain("%s: %s", snap->source, error);
+		if (!findings || !look_answered(snap))
+			continue;
+		look_complain_findings(snap->source, snap->self);
+		look_complain_findings(snap->source, board->cross ? board->cross[i] : NULL);
 	}
 }
 

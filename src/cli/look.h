@@ -30,8 +30,11 @@ struct board *look_wait(struct look *look);
 /* The deadline for each source, for messages, where a one-shot command gave up waiting; else 0. */
 int64_t look_patience_ms(const struct look *look);
 
-/* Names the sources that did not answer, and what they said, on standard error. */
-void look_complain(const struct look *look, const struct board *board);
+/*
+ * Names the sources that did not answer, and what they said, on standard error; with findings also
+ * what is wrong with sources that did.
+ */
+void look_complain(const struct look *look, const struct board *board, bool findings);
 
 /* EXIT_CODE_OK, EXIT_CODE_PARTIAL or EXIT_CODE_NO_SOURCE, by how many sources answered. */
 int look_exit_code(const struct board *board);

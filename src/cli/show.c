@@ -75,7 +75,7 @@ static int show_run(struct cli *cli)
 	free(escaped);
 	fleet_start(look.fleet);
 	board = look_wait(&look);
-	look_complain(&look, board);
+	look_complain(&look, board, false);
 	code = show_found(cli, &look, board);
 	board_unref(board);
 	look_close(&look);

@@ -214,6 +214,12 @@ static void text_lease_cell(struct str *out, const struct singleton *s, int64_t 
 	str_add(out, age);
 }
 
+/* The operator's name for it, or the tool that is known to use this key. */
+static const char *text_name(const struct singleton *s, const char *absent)
+{
+	return s->name ? s->name : singleton_text(s, DETAIL_TOOL, absent);
+}
+
 static void text_table_row(struct show *show, const struct snapshot *snap, const struct row *row)
 {
 	struct show_text_state *state = show->state;
@@ -229,7 +235,7 @@ static void text_table_row(struct show *show, const struct snapshot *snap, const
 	table_cell(table);
 	str_add(out, row->s->id);
 	table_cell(table);
-	str_add(out, row->s->name ? row->s->name : "-");
+	str_add(out, text_name(row->s, "-"));
 	table_cell(table);
 	text_holder_cell(out, row->s);
 	table_cell(table);
@@ -324,7 +330,7 @@ static void text_whole(struct show *show, const struct snapshot *snap, const str
 {
 	struct str line;
 
-	text_title(show, row->s->id, row->s->name, board_state(snap, row));
+	text_title(show, row->s->id, text_name(row->s, NULL), board_state(snap, row));
 	str_init(&line, 512);
 	str_addf(&line, "%s, %s", mechanism_word(row->s->mechanism)->word,
 		mechanism_word(row->s->mechanism)->help);
@@ -414,13 +420,33 @@ static void text_findings_end(struct show *show)
 	(void)show;
 }
 
+/* Who holds it by its witnesses, and how many others do by theirs. */
+static void text_role_holder(struct str *out, const struct role_view *view)
+{
+	const char *first = NULL;
+	size_t i, others = 0;
+
+	for (i = 0; i < view->role->n_witnesses; i++) {
+		const struct row *row = view->witnesses[i];
+		const struct claim *holder = row ? singleton_holder(row->s) : NULL;
+
+		if (holder && !first)
+			first = holder->identity;
+		else if (holder && strcmp(holder->identity, first) != 0)
+			others++;
+	}
+	str_add(out, first ? first : "-");
+	if (others)
+		str_addf(out, " +%zu", others);
+}
+
 /* A role stands in the table like what it joins. */
 static void text_role_row(struct show *show, const struct role_view *view)
 {
 	struct show_text_state *state = show->state;
 	struct table *table = &state->table;
 	struct str *out = &table->texts;
-	size_t i, present = 0;
+	size_t i;
 
 	table_row(table, text_color(view->self->v.state));
 	str_add_char(out, state_word(view->self->v.state)->letter);
@@ -431,9 +457,7 @@ static void text_role_row(struct show *show, const struct role_view *view)
 	table_cell(table);
 	str_add_char(out, '-');
 	table_cell(table);
-	for (i = 0; i < view->role->n_witnesses; i++)
-		present += view->witnesses[i] != NULL;
-	str_addf(out, "%zu of %zu witnesses", present, view->role->n_witnesses);
+	text_role_holder(out, view);
 	table_cell(table);
 	for (i = 0; i < 4; i++) {
 		str_add_char(out, '-');

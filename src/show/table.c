@@ -103,6 +103,22 @@ static void layout_drop(const struct table *table, struct table_layout *layout, 
 	}
 }
 
+/* What a dropped column left goes back to those that were cut for it. */
+static void layout_grow(const struct table *table, struct table_layout *layout, size_t columns)
+{
+	size_t i;
+
+	for (i = 0; i < table->n_columns && layout->total < columns; i++) {
+		size_t missing = table->width[i] - layout->width[i];
+		size_t room = columns - layout->total;
+
+		if (!layout->width[i] || !missing)
+			continue;
+		layout->width[i] += missing < room ? missing : room;
+		layout->total = layout_total(layout, table->n_columns);
+	}
+}
+
 static struct table_layout table_layout(const struct table *table, size_t columns)
 {
 	struct table_layout layout = { .total = 0 };
@@ -115,6 +131,7 @@ static struct table_layout table_layout(const struct table *table, size_t column
 	if (columns) {
 		layout_shrink(table, &layout, columns);
 		layout_drop(table, &layout, columns);
+		layout_grow(table, &layout, columns);
 	}
 	return layout;
 }
