@@ -12,6 +12,8 @@ SHOW_TEST_LIBS = $(SHOW_LIBS) $(CMOCKA_LIBS)
 TUI_TEST_LIBS = $(TUI_LIBS) $(CMOCKA_LIBS)
 CLI_TEST_LIBS = $(CLI_LIBS) $(CMOCKA_LIBS)
 
+include $(top_srcdir)/tests/live/local.mk
+
 unit_tests =
 if HAVE_CMOCKA
 include $(top_srcdir)/tests/unit/base/local.mk

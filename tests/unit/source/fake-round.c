@@ -166,13 +166,28 @@ void round_cost(struct round *r, uint64_t requests, uint64_t bytes_in, uint64_t 
 void round_event(struct round *r, const char *path, int64_t at_us, int64_t token, const char *what,
 	const char *text)
 {
-	(void)r, (void)path, (void)at_us, (void)token, (void)what, (void)text;
+	(void)at_us;
+	if (r->events)
+		fprintf(r->events, "event\t%s\t%" PRId64 "\t%s\t%s\n", path ? path : "", token,
+			what, text);
 }
 
 bool round_wanted(const struct round *r, const char *id)
 {
-	(void)r, (void)id;
+	size_t i;
+
+	for (i = 0; r->wanted && r->wanted[i]; i++)
+		if (strcmp(r->wanted[i], id) == 0)
+			return true;
 	return false;
+}
+
+void round_each_wanted(const struct round *r, void (*each)(void *arg, const char *id), void *arg)
+{
+	size_t i;
+
+	for (i = 0; r->wanted && r->wanted[i]; i++)
+		each(arg, r->wanted[i]);
 }
 
 const struct singleton *fake_round_row(const struct round *r, const char *path)
@@ -232,11 +247,4 @@ void fake_round_print(const struct round *r)
 		print_row(r->rows[i]);
 	printf("cost %" PRIu64 " requests, %" PRIu64 " in, %" PRIu64 " out, %" PRId64 " ms\n",
 		r->requests, r->bytes_in, r->bytes_out, r->round_trip_ms);
-}
-
-void round_each_wanted(const struct round *r, void (*each)(void *arg, const char *id), void *arg)
-{
-	(void)r;
-	(void)each;
-	(void)arg;
 }

@@ -3,6 +3,8 @@
 
 #include "source/source.h"
 
+#include <stdio.h>
+
 /*
  * The round, as source.h has it, without a session behind: what a source tells is kept in lists,
  * for a test to look at. It stands in place of the control layer's, so that a test of a source
@@ -26,7 +28,9 @@ struct round {
 	size_t n_hidden, cap_hidden;
 	uint64_t requests, bytes_in, bytes_out;
 	int64_t round_trip_ms;
-	size_t puts; /* singletons told since fake_round_init */
+	FILE *events;              /* where events are written, a line each; NULL: nowhere */
+	const char *const *wanted; /* ids on the screen, ended by NULL; NULL: none */
+	size_t puts;               /* singletons told since fake_round_init */
 };
 
 void fake_round_init(struct round *r);

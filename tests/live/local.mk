@@ -1,0 +1,6 @@
+# Programs that the live tests run beside baton.
+check_PROGRAMS += tests/bin/etcd-poll
+tests_bin_etcd_poll_SOURCES = tests/live/etcd-poll.c tests/unit/source/fake-round.c \
+	tests/unit/source/fake-round.h
+tests_bin_etcd_poll_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit/source
+tests_bin_etcd_poll_LDADD = $(SOURCE_LIBS)
