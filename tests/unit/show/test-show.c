@@ -102,13 +102,13 @@ static void test_text_list(void **state)
 	(void)state;
 	/* clang-format off */
 	assert_string_equal(text,
-		"S  STATE      SINGLETON     NAME           HOLDER       WAIT                TOKEN  LEASE  SINCE  FINDINGS\n"
-		"D  DUPLICATE  role/close    -              worker-1 +1     -                    -      -      -  dup-holder\n"
+		"S  STATE      SINGLETON     NAME           HOLDER        WAIT                TOKEN  LEASE  SINCE  FINDINGS\n"
+		"D  DUPLICATE  role/close    -              worker-1 +1      -                    -      -      -  dup-holder\n"
 		"S  STALE      etcd/e/x      -              node\\x1b\\xff     -  9223372036854775807    -9s      -  -\n"
-		"T  STUCK      pg/app:-42    billing-close  worker-1        1                    -      -    41m  idle-holder\n"
-		"F  FREE       etcd/locks/a  -              -               -                    -      -      -  -\n"
-		"F  FREE       etcd/locks/b  -              -               -                    -      -      -  -\n"
-		"?  UNKNOWN    dead/app:1    -              -               -                    -      -      -  -\n");
+		"T  STUCK      pg/app:-42    billing-close  worker-1         1                    -      -    41m  idle-holder\n"
+		"F  FREE       etcd/locks/a  -              -                -                    -      -      -  -\n"
+		"F  FREE       etcd/locks/b  -              -                -                    -      -      -  -\n"
+		"?  UNKNOWN    dead/app:1    -              -                -                    -      -      -  -\n");
 	/* clang-format on */
 	free(text);
 	text = list(board, &show_text, UINT32_C(1) << STATE_FREE);
