@@ -63,6 +63,33 @@ static void add_hidden_details(struct draft *d)
 		draft_hidden(d, hidden[i]);
 }
 
+/*
+ * The query without what may be a secret: of one that speaks of a password (ALTER ROLE ... PASSWORD
+ * '...', dblink('... password=...')), nothing behind that word is shown.
+ */
+static void add_query(struct draft *d, const struct pg_result *result, size_t row)
+{
+	static const char word[] = "password";
+	size_t len, i;
+	const char *query = pg_text(result, row, C_QUERY, &len);
+	struct str cut;
+
+	if (!query || !len)
+		return;
+	for (i = 0; i + strlen(word) <= len; i++)
+		if (strncasecmp(query + i, word, strlen(word)) == 0)
+			break;
+	if (i + strlen(word) > len) {
+		draft_text_mem(d, DETAIL_QUERY, query, len);
+		return;
+	}
+	str_init(&cut, 4096);
+	str_add_mem(&cut, query, i + strlen(word));
+	str_add(&cut, " ...");
+	draft_text_mem(d, DETAIL_QUERY, cut.s, cut.len);
+	str_release(&cut);
+}
+
 static void add_shown_details(
 	const struct postgres *p, struct draft *d, const struct pg_result *result, size_t row)
 {
@@ -74,7 +101,7 @@ static void add_shown_details(
 	add_time(d, DETAIL_XACT_START, result, row, C_XACT_START);
 	add_text(d, DETAIL_WAIT_EVENT, result, row, C_WAIT_EVENT);
 	if (source_option_int(p->config, "query_text"))
-		add_text(d, DETAIL_QUERY, result, row, C_QUERY);
+		add_query(d, result, row);
 	add_text(d, DETAIL_BACKEND_TYPE, result, row, C_BACKEND_TYPE);
 }
 

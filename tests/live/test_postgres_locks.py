@@ -154,21 +154,40 @@ class Locks(unittest.TestCase):
         """The holder waits for a table that its own waiter has locked."""
         holder, waiter = self.holder("8", app="builder"), self.session("app", app="deployer")
         self.pg.psql("create table if not exists t ()", dbname="app")
+        self.without_deadlock_detection(holder, waiter)
         waiter.run("begin")
         waiter.run("lock table t in access exclusive mode")
-        self.pg.psql("alter system set deadlock_timeout = '1h'; select pg_reload_conf()")
-        self.addCleanup(lambda: self.pg.psql("alter system reset deadlock_timeout; select pg_reload_conf()"))
-        for session in (holder, waiter):
-            wait_until(lambda s=session: s.run("show deadlock_timeout") == [("1h",)])
         holder.send("select * from t")
         waiter.send("select pg_advisory_lock(8)")
+        self.cycle(holder, waiter)
+
+    def test_a_cycle_through_a_waiters_snapshot(self):
+        """CREATE INDEX CONCURRENTLY waits for all older snapshots, and that of its own waiter is one."""
+        self.pg.psql("create table if not exists u (n int)", dbname="app")
+        holder, waiter = self.holder("8", app="builder"), self.session("app", app="deployer")
+        self.without_deadlock_detection(holder, waiter)
+        waiter.send("select pg_advisory_lock(8)")
+        wait_until(lambda: self.pg.psql("select count(*) from pg_locks where not granted") == [("1",)])
+        holder.send("create index concurrently on u (n)")
+        one = self.cycle(holder, waiter)
+        self.assertEqual(one["holders"][0]["detail"]["wait_event"], "Lock/virtualxid")
+
+    def without_deadlock_detection(self, *sessions):
+        self.pg.psql("alter system set deadlock_timeout = '1h'; select pg_reload_conf()")
+        self.addCleanup(lambda: self.pg.psql("alter system reset deadlock_timeout; select pg_reload_conf()"))
+        for session in sessions:
+            wait_until(lambda s=session: s.run("show deadlock_timeout") == [("1h",)])
+
+    def cycle(self, holder, waiter):
         wait_until(lambda: self.pg.psql("select count(*) from pg_locks where not granted") == [("2",)])
         one = row(self.agree(), "app:8")
         self.assertEqual(one["holders"][0]["detail"]["blocked_by"], [waiter.pid])
         self.assertEqual(one["waiters"][0]["detail"]["blocked_by"], [holder.pid])
         self.assertIn("lock-cycle", codes(one))
+        self.assertEqual(one["state"], "STUCK")
         holder.kill9()
         self.pg.psql(f"select pg_terminate_backend({holder.pid})")
+        return one
 
     def test_hostile_names_are_harmless_and_whole(self):
         """The server makes application_name ASCII (before 16 by question marks); names of roles and databases it keeps."""

@@ -281,6 +281,27 @@ static void blocked_by_takes_numbers_only(void **state)
 	}
 }
 
+static void a_query_that_speaks_of_a_password_is_cut(void **state)
+{
+	static const struct {
+		const char *query, *shown;
+	} cases[] = { { "select 1", "select 1" },
+		{ "ALTER ROLE app PASSWORD 'open sesame'", "ALTER ROLE app PASSWORD ..." },
+		{ "select dblink('host=h Password=sesame')", "select dblink('host=h Password ..." },
+		{ "password", "password ..." }, { "passwor", "passwor" } };
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct answer_session session = {
+			.pid = 11, .start_us = START_US, .name = "x", .query = cases[i].query
+		};
+
+		identity_is(*state, &session, "x", "11@1767323045000000");
+		assert_string_equal(
+			claim_text(holder_of(*state, "app:7"), DETAIL_QUERY, ""), cases[i].shown);
+	}
+}
+
 static void poolers_by_their_words(void **state)
 {
 	static const struct {
@@ -464,6 +485,7 @@ int main(void)
 		ON_STAGE(waiters_by_the_time_since_which_they_wait),
 		ON_STAGE(spaces_and_databases_are_apart),
 		ON_STAGE(blocked_by_takes_numbers_only),
+		ON_STAGE(a_query_that_speaks_of_a_password_is_cut),
 		ON_STAGE(poolers_by_their_words),
 		ON_STAGE(only_what_changed_is_told_again),
 		ON_STAGE(a_new_connection_tells_everything),
