@@ -15,6 +15,7 @@ usage: ./bootstrap lab [--no-console] [--etcd VERSION] [--seconds N] [-- BATON A
 
 import argparse
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -274,11 +275,33 @@ class Lab:
         self.ended.set()
 
 
+class Ending:
+    """
+    A signal asks for the end: it interrupts what goes on, and stays said where the exception is lost, as in a callback.
+    """
+
+    def __init__(self):
+        self.number = None
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number, _frame):
+        self.number = number
+        raise SystemExit(128 + number)
+
+    def wait(self, seconds):
+        if self.number is None and seconds:
+            time.sleep(seconds)
+        if self.number is not None:
+            raise SystemExit(128 + self.number)
+        return False
+
+
 def say(text):
     print(f"lab: {text}", file=sys.stderr, flush=True)
 
 
-def run_program(lab, words, seconds):
+def run_program(lab, words, seconds, ending):
     """The console, or another command, on the lab; it has the terminal until it ends."""
     env = dict(os.environ, BATON_CONFIG=lab.home.config, XDG_STATE_HOME=lab.home.state)
     for name in list(env):
@@ -289,10 +312,12 @@ def run_program(lab, words, seconds):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     child = subprocess.Popen(as_user(None)[:1] + ["--pdeathsig", "TERM", "--", baton_path(), *words], env=env,
                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    deadline = time.monotonic() + seconds if seconds else None
     try:
-        return child.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return 0
+        while child.poll() is None and not ending.wait(0.1):
+            if deadline and time.monotonic() > deadline:
+                return 0
+        return child.returncode if child.returncode is not None else 1
     finally:
         if child.poll() is None:
             child.terminate()
@@ -303,17 +328,16 @@ def run_program(lab, words, seconds):
                 child.wait()
 
 
-def stay(lab, seconds):
+def stay(lab, seconds, ending):
     """Until standard input ends, a signal comes, or the time is over."""
     print(f"BATON_CONFIG={lab.home.config}")
     print(f"XDG_STATE_HOME={lab.home.state}", flush=True)
     say("ready; it ends when this command is interrupted, or its input ends")
-    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGTERM)) if seconds else None
-    if timer:
-        timer.daemon = True
-        timer.start()
-    while sys.stdin.readline():
-        pass
+    deadline = time.monotonic() + seconds if seconds else None
+    while not ending.wait(0.0):
+        ready, _, _ = select.select([sys.stdin], [], [], 0.1)
+        if (ready and not os.read(sys.stdin.fileno(), 4096)) or (deadline and time.monotonic() > deadline):
+            break
     return 0
 
 
@@ -338,24 +362,22 @@ def parse():
 
 def main():
     options, command = parse()
-    lab = Lab(options.etcd)
+    ending, lab = Ending(), None
     try:
+        lab = Lab(options.etcd)
         lab.populate()
         if options.no_console:
-            return stay(lab, options.seconds)
-        return run_program(lab, command, options.seconds)
+            return stay(lab, options.seconds, ending)
+        return run_program(lab, command, options.seconds, ending)
     finally:
         # Nothing may come between the end and the cleaning up.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        lab.end()
+        if lab:
+            lab.end()
         say("stopping and removing everything")
         close_all()
 
 
 if __name__ == "__main__":
-    try:
-        started = time.monotonic()
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit(130)
+    sys.exit(main())
