@@ -61,7 +61,14 @@ void etcd_take_costs(struct etcd *e)
 	for (i = 0; i < e->n_members; i++) {
 		struct grpc_cost cost = grpc_channel_take_cost(e->members[i].ch);
 
-		round_cost(e->r, cost.requests, cost.bytes_in, cost.bytes_out, TIME_UNKNOWN);
+		/* Of the member that is read from, once for each time that its status came. */
+		bool timed = i == e->current && e->members[i].answered &&
+			     e->members[i].read_ms > e->timed_ms;
+
+		if (timed)
+			e->timed_ms = e->members[i].read_ms;
+		round_cost(e->r, cost.requests, cost.bytes_in, cost.bytes_out,
+			timed ? e->members[i].round_trip_ms : TIME_UNKNOWN);
 	}
 }
 

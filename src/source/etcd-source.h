@@ -82,6 +82,7 @@ struct etcd {
 	struct etcd_member *members;
 	size_t n_members, current;
 	bool connected;
+	int64_t timed_ms; /* the status whose round trip was told last */
 
 	char *user, *password;
 	bool has_token;

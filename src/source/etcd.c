@@ -301,7 +301,7 @@ static int etcd_open(const struct source_config *config, void **ret_state, struc
 		.server_name = source_option_text(config, "server_name"),
 	};
 	e->term_changed_ms = e->leases_lost_ms = e->alarms_ms = TIME_UNKNOWN;
-	e->schedule.ticked_ms = e->discovered_ms = e->asked_ms = TIME_UNKNOWN;
+	e->schedule.ticked_ms = e->discovered_ms = e->asked_ms = e->timed_ms = TIME_UNKNOWN;
 	map_init(&e->discovered);
 	rc = open_layout(e, err);
 	if (!rc)

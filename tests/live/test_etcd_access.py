@@ -5,7 +5,8 @@ import time
 import unittest
 
 from etcd_rows import Watching, config, picture, source_error
-from servers import (Authority, Etcd, Garbage, Home, endless_server, free_port, html_server, http1_server, on_each,
+from servers import (Authority, Etcd, Garbage, Home, endless_server, free_port, html_server, http1_server, lease_hex,
+                     on_each,
                      redirect_server, silent_server)
 
 
@@ -108,6 +109,15 @@ class Tls(unittest.TestCase):
         plain = [f"http://127.0.0.1:{etcd.port}"]
         error, _, _ = source_error(config(etcd, endpoints=plain))
         self.assertIn("https://", error)
+
+    @on_each(tls=Authority)
+    def test_many_calls_on_one_connection(self, etcd):
+        made = [etcd.grant(600 + n) for n in range(200)]
+        for n, lease in enumerate(made):
+            etcd.put(f"elections/j{n}/{lease_hex(lease)}", "me", lease)
+        _, rows = picture(config(etcd, more=f", ca: {etcd.tls.ca}"))
+        self.assertEqual([rows[f"ctl/elections/j{n}"]["lease_granted_ms"] for n in range(200)],
+                         [(600 + n) * 1000 for n in range(200)])
 
     @on_each(tls=Authority, client_auth=True)
     def test_a_client_certificate_is_asked_for_and_names_the_user(self, etcd):

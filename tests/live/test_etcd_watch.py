@@ -133,8 +133,9 @@ class Members(unittest.TestCase):
             etcd.members[1].cluster.gateway("kv/deleterange", {"key": "ZWxlY3Rpb25zL2pvYi9hYQ=="}, member=1)
             seen.find(lambda line: line.get("id") == "ctl/elections/job" and
                       not (line.get("singleton") or {}).get("holders"), timeout=30)
-        source, _ = picture(config(etcd, more=", timeout: 3s"))
-        self.assertIn(source["state"], ("ok", "degraded"))
+        source, _ = picture(config(etcd, more=", timeout: 3s"), code=None)
+        self.assertEqual(source["state"], "degraded", source)
+        self.assertIn(first.url, source["error"])
         first.resume()
 
     @on_each(members=3)
