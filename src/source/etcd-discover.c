@@ -74,6 +74,9 @@ static void found_name(struct etcd *e, const char *key, size_t len)
 
 	if (map_get(&e->discovered, key, len) || e->discovered.n >= ETCD_NAMES_MOST)
 		return;
+	/* key[len] is the slash. */
+	if (etcd_covers(e, key, len + 1))
+		return;
 	own = xstrndup(key, len);
 	map_put(&e->discovered, own, len, own);
 	MEM_GROW(e->prefixes, e->n_prefixes, e->cap_prefixes);

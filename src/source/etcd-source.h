@@ -162,6 +162,10 @@ enum {
 };
 int etcd_many_run(struct etcd *e, const struct etcd_many *many, struct err *err);
 
+/* ---- etcd.c ---- */
+/* Whether some prefix covers all keys that begin with this one. */
+bool etcd_covers(const struct etcd *e, const char *prefix, size_t len);
+
 /* ---- etcd-read.c ---- */
 /* All scopes from the beginning, or (where a picture is there) those that were never read. */
 int etcd_read_new(struct etcd *e, int64_t deadline_ms, struct err *err);

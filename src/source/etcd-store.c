@@ -430,7 +430,8 @@ static void group_flipped(struct etcd_store *store, struct etcd_group *g)
 		g->told = false;
 	else
 		mark_group(store, g);
-	/* In the first read nothing was told yet: each key looks for its name's group when it is. */
+	/* In the first read nothing was told yet: each key looks for its name's group when it is.
+	 */
 	beside = store->live ? key_place(store, g->name, g->name_len, g->hash) : NULL;
 	if (beside)
 		mark(store, *beside);

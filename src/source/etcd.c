@@ -131,6 +131,19 @@ static bool prefix_is_covered(const struct etcd *e, size_t i)
 	return false;
 }
 
+bool etcd_covers(const struct etcd *e, const char *prefix, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_prefixes; i++) {
+		const struct etcd_prefix *p = &e->prefixes[i];
+
+		if (!p->exact && p->len <= len && memcmp(p->bytes, prefix, p->len) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void open_scopes(struct etcd *e)
 {
 	size_t i;
@@ -151,6 +164,31 @@ static int open_bytes(const char *text, struct str *raw, const char *option, str
 			"%s: \"%s\" holds a broken escape: write \\\\ for a backslash", option,
 			text);
 	return 0;
+}
+
+/*
+ * A name of the config is a row also when nobody holds it. So that this is known and not believed,
+ * it is watched where no prefix covers it: as a key, and as an election or lock.
+ */
+static void open_named(struct etcd *e)
+{
+	struct str raw;
+	size_t i;
+
+	str_init(&raw, 65536);
+	for (i = 0; i < e->config->n_names; i++) {
+		const struct key_name *name = &e->config->names[i];
+
+		str_clear(&raw);
+		if (strcmp(name->recipe, "literal") != 0 || text_unescape(&raw, name->value) ||
+			!raw.len)
+			continue;
+		open_prefix(e, raw.s, raw.len, ETCD_LAYOUT_KEY, true);
+		str_add_char(&raw, '/');
+		if (!etcd_covers(e, raw.s, raw.len))
+			open_prefix(e, raw.s, raw.len, ETCD_LAYOUT_AUTO, false);
+	}
+	str_release(&raw);
 }
 
 static int open_layout(struct etcd *e, struct err *err)
@@ -180,6 +218,7 @@ static int open_layout(struct etcd *e, struct err *err)
 	}
 	str_release(&raw);
 	e->discover = !e->n_prefixes;
+	open_named(e);
 	open_scopes(e);
 	return rc;
 }
@@ -422,6 +461,8 @@ static int poll_once(struct etcd *e, int64_t deadline_ms, struct err *err)
 	int rc;
 
 	e->stale_token = false;
+	/* What came while nobody looked (a pause) counts before silence does. */
+	http_loop_step(e->loop, -1, http_loop_now_ms(e->loop));
 	rc = etcd_connect(e, deadline_ms, err);
 	if (rc)
 		return rc;

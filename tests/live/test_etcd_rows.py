@@ -155,6 +155,16 @@ class Rows(unittest.TestCase):
             each.close()
 
     @on_each()
+    def test_a_name_outside_the_prefixes_is_looked_at(self, etcd):
+        text = config(etcd) + ("names:\n  - {source: ctl, key: far/away, name: nightly}\n"
+                               "  - {source: ctl, key: far/off, name: weekly}\n")
+        made = etcd.candidate("far/away", "me", ttl=60)
+        _, rows = picture(text)
+        self.assertEqual({id: (row["state"], row["name"]) for id, row in rows.items()},
+                         {"ctl/far/away": ("HELD", "nightly"), "ctl/far/off": ("FREE", "weekly")})
+        made.close()
+
+    @on_each()
     def test_nothing_is_written_and_nothing_renewed(self, etcd):
         made = etcd.candidate("elections/job", "me", ttl=30, keep=False)
         before, ttl = etcd.revision(), etcd.ttl(made.lease)[0]
