@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "control/memory-file.h"
 #include "control/session.h"
 #include "control/settings.h"
 
@@ -27,6 +28,8 @@ struct fleet {
 	struct session *sessions;
 	size_t n;
 	struct board *board; /* the last one that was given out */
+	struct memory past;  /* of the roles, which no one source's memory can keep */
+	struct memory_file past_file;
 	int fd;
 	bool abandoned;        /* a thread hangs, and may still use all this */
 	pthread_mutex_t mutex; /* guards the journal, and the wait for news */
@@ -53,6 +56,28 @@ static void fleet_event(void *arg, struct event *event)
 	pthread_mutex_lock(&fleet->mutex);
 	journal_add(&fleet->journal, event);
 	pthread_mutex_unlock(&fleet->mutex);
+}
+
+/* Roles of two programs may be called the same: what is remembered of one that is not in our config
+ * only lies there. */
+static void fleet_open_past(struct fleet *fleet)
+{
+	struct err err = { 0 };
+
+	memory_init(&fleet->past);
+	if (!fleet->state_dir || !fleet->settings->n_roles)
+		return;
+	if (memory_file_init(&fleet->past_file, fleet->state_dir, "role", "board", "all", &err) ||
+		memory_file_load(&fleet->past_file, &fleet->past, &err))
+		fleet_event(fleet, event_new(clock_wall_us(fleet->shared.clock), 0, "role", NULL,
+					   "source", err.text));
+	fleet->past.dirty = false;
+}
+
+static void fleet_save_past(struct fleet *fleet)
+{
+	if (fleet->past_file.path && fleet->past.dirty)
+		memory_file_save(&fleet->past_file, &fleet->past, NULL);
 }
 
 struct fleet *fleet_new(const struct settings *settings, const struct fleet_options *options)
@@ -84,6 +109,7 @@ struct fleet *fleet_new(const struct settings *settings, const struct fleet_opti
 		.event = fleet_event,
 		.arg = fleet,
 	};
+	fleet_open_past(fleet);
 	fleet->n = settings->n_sources;
 	fleet->sessions = xcalloc(fleet->n, sizeof(*fleet->sessions));
 	for (i = 0; i < fleet->n; i++)
@@ -161,6 +187,7 @@ void fleet_stop(struct fleet *fleet, int64_t wait_ms)
 
 	for (i = 0; i < fleet->n; i++)
 		session_signal(&fleet->sessions[i], true, false);
+	fleet_save_past(fleet);
 	fleet_wait(fleet, fleet_finished, clock_mono_ms(fleet->shared.clock) + wait_ms);
 	for (i = 0; i < fleet->n; i++) {
 		struct session *s = &fleet->sessions[i];
@@ -189,6 +216,8 @@ void fleet_free(struct fleet *fleet)
 		session_release(&fleet->sessions[i]);
 	free(fleet->sessions);
 	journal_release(&fleet->journal);
+	memory_release(&fleet->past);
+	memory_file_release(&fleet->past_file);
 	pthread_cond_destroy(&fleet->news);
 	pthread_mutex_destroy(&fleet->mutex);
 	close(fleet->fd);
@@ -213,8 +242,9 @@ struct board *fleet_board(struct fleet *fleet)
 	for (i = 0; i < fleet->n; i++)
 		snapshots[i] = session_snapshot(&fleet->sessions[i]);
 	board = board_compose(snapshots, fleet->n, fleet->shared.roles, fleet->shared.n_roles,
-		fleet->shared.thresholds, fleet->board, clock_mono_ms(fleet->shared.clock),
-		clock_wall_us(fleet->shared.clock));
+		fleet->shared.thresholds, fleet->board, &fleet->past,
+		clock_mono_ms(fleet->shared.clock), clock_wall_us(fleet->shared.clock));
+	board_remember(board, &fleet->past);
 	free(snapshots);
 	board_unref(fleet->board);
 	fleet->board = board_ref(board);

@@ -111,9 +111,33 @@ static struct row *board_judged_row(struct draft *draft, const char *source, con
 	return row_new(draft_finish(draft), verdict);
 }
 
-static void board_join_role(struct board *board, const struct board *previous, size_t number,
-	const struct role *role, const struct thresholds *thresholds, struct draft *draft,
-	struct verdict_draft *verdict)
+/* The id under which a role is remembered. */
+static const struct remembered *board_past(const struct memory *past, const struct role *role)
+{
+	char id[ROLE_ID_MAX];
+
+	return past ? memory_find(past, role_id(id, role)) : NULL;
+}
+
+void board_remember(const struct board *board, struct memory *past)
+{
+	char text[ROLE_TEXT_MAX], id[ROLE_ID_MAX];
+	size_t i;
+
+	for (i = 0; i < board->n_roles; i++) {
+		const struct role_view *view = &board->roles[i];
+		struct remembered *r = memory_find(past, role_id(id, view->role));
+
+		if (role_two_at_once(view, text))
+			memory_note_duplicate(past, id, text, board->wall_us);
+		else if (r)
+			memory_note_state(past, r, view->self->v.state, board->wall_us);
+	}
+}
+
+static void board_join_role(struct board *board, const struct board *previous,
+	const struct memory *past, size_t number, const struct role *role,
+	const struct thresholds *thresholds, struct draft *draft, struct verdict_draft *verdict)
 {
 	struct role_view *view = &board->roles[number];
 	size_t i;
@@ -127,7 +151,7 @@ static void board_join_role(struct board *board, const struct board *previous, s
 			board_known(board, previous, number, i), role->witnesses[i]);
 	}
 	verdict_draft_begin(verdict);
-	role_judge(view, thresholds, board->wall_us, verdict);
+	role_judge(view, board_past(past, role), thresholds, board->wall_us, verdict);
 	view->self = board_judged_row(draft, "role", role->name, verdict);
 	board->n_attention += view->self->v.needs_attention;
 }
@@ -170,7 +194,7 @@ static void board_cross(struct board *board, size_t which, const struct threshol
 
 struct board *board_compose(struct snapshot *const *snapshots, size_t n, const struct role *roles,
 	size_t n_roles, const struct thresholds *thresholds, const struct board *previous,
-	int64_t mono_ms, int64_t wall_us)
+	const struct memory *past, int64_t mono_ms, int64_t wall_us)
 {
 	struct board *board = xcalloc(1, sizeof(*board));
 	struct draft *draft = draft_new();
@@ -194,7 +218,7 @@ struct board *board_compose(struct snapshot *const *snapshots, size_t n, const s
 	board->n_roles = n_roles;
 	board->roles = xcalloc(n_roles, sizeof(*board->roles));
 	for (i = 0; i < n_roles; i++)
-		board_join_role(board, previous, i, &roles[i], thresholds, draft, &verdict);
+		board_join_role(board, previous, past, i, &roles[i], thresholds, draft, &verdict);
 	verdict_draft_release(&verdict);
 	draft_free(draft);
 	return board;

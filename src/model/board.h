@@ -1,6 +1,7 @@
 #ifndef MODEL_BOARD_H
 #define MODEL_BOARD_H
 
+#include "model/memory.h"
 #include "model/role.h"
 #include "model/snapshot.h"
 
@@ -28,13 +29,17 @@ struct board {
 
 /*
  * Composes a board; takes over the references in snapshots (the array itself is copied). previous
- * may be NULL; it makes finding the witnesses cheap. Pure: the clocks are given.
+ * may be NULL; it makes finding the witnesses cheap. past: what is remembered of the roles, by
+ * "role/NAME"; NULL: nothing. Pure: the clocks are given.
  */
 struct board *board_compose(struct snapshot *const *snapshots, size_t n, const struct role *roles,
 	size_t n_roles, const struct thresholds *thresholds, const struct board *previous,
-	int64_t mono_ms, int64_t wall_us);
+	const struct memory *past, int64_t mono_ms, int64_t wall_us);
 struct board *board_ref(const struct board *board);
 void board_unref(const struct board *board);
+
+/* Notes in the memory which roles are held twice at once now, for the boards to come. */
+void board_remember(const struct board *board, struct memory *past);
 
 /* The row with that id and the snapshot it is in, or NULL. Borrowed. */
 const struct row *board_find(

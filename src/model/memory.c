@@ -256,10 +256,19 @@ static void observe_freed(struct remembered *r, int64_t now_ms, int64_t now_us, 
 	note_change(r, now_ms, now_us);
 }
 
+static struct remembered *remember_new(
+	struct memory *m, const char *id, size_t room, int64_t now_us)
+{
+	struct remembered *r = remembered_new(slice_of(id), room);
+
+	r->known_since_us = r->last_seen_us = r->holder_since_us = r->state_since_us = now_us;
+	memory_insert(m, r);
+	return r;
+}
+
 static struct remembered *remember(struct memory *m, const struct singleton *s, int64_t now_us)
 {
 	const struct claim *c = singleton_holder(s);
-	struct remembered *r;
 	size_t room = 0;
 
 	/* The next holder's texts are of much the same length. */
@@ -267,10 +276,7 @@ static struct remembered *remember(struct memory *m, const struct singleton *s, 
 		room = remembered_room(
 			       slice_of(c->key), slice_of(c->identity), slice_of(claim_client(c))) +
 		       2;
-	r = remembered_new(slice_of(s->id), room);
-	r->known_since_us = r->last_seen_us = r->holder_since_us = r->state_since_us = now_us;
-	memory_insert(m, r);
-	return r;
+	return remember_new(m, s->id, room, now_us);
 }
 
 struct remembered *memory_observe(struct memory *m, const struct singleton *s, int64_t now_ms,
@@ -341,6 +347,21 @@ void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us)
 		m->dirty = true;
 	}
 	m->confirmed_us = now_us;
+}
+
+void memory_note_duplicate(struct memory *m, const char *id, const char *text, int64_t now_us)
+{
+	struct remembered *r = memory_find(m, id);
+
+	if (!r)
+		r = remember_new(m, id, strlen(text) + 2, now_us);
+	r->mechanism = MECH_SOURCE;
+	r->last_seen_us = now_us;
+	if (r->state != STATE_DUPLICATE)
+		r->holder_since_us = now_us;
+	remembered_set_holder(r, slice_of(text), slice_of(""), slice_of(""));
+	memory_note_state(m, r, STATE_DUPLICATE, now_us);
+	m->dirty = true;
 }
 
 void memory_note_state(struct memory *m, struct remembered *r, enum state state, int64_t now_us)

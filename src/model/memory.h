@@ -132,6 +132,11 @@ void memory_observe_gone(
  * run saw held, and this picture does not have, went meanwhile: it is seen to be free now.
  */
 void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us);
+/*
+ * Notes that a role was seen held twice at once, and by whom, in a text that the memory keeps as
+ * its holder's key. last_seen_us tells when that was last so, holder_since_us since when.
+ */
+void memory_note_duplicate(struct memory *m, const char *id, const char *text, int64_t now_us);
 /* Notes the state that was judged. */
 void memory_note_state(struct memory *m, struct remembered *r, enum state state, int64_t now_us);
 

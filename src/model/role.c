@@ -3,6 +3,7 @@
 #include "model/role.h"
 #include "model/identity.h"
 #include "model/judge-rules.h"
+#include "model/memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -137,36 +138,89 @@ static bool has_process(const struct claim *c)
 	return c && !claim_detail(c, DETAIL_PREPARED);
 }
 
-static void role_duplicate(const struct role_view *view, struct verdict_draft *out)
+/* The first two witnesses that different processes hold now. */
+struct role_pair {
+	const struct claim *x, *y;
+	size_t i, k; /* their numbers */
+};
+
+static bool role_find_two(const struct role_view *view, struct role_pair *pair)
 {
-	size_t n = view->role->n_witnesses, i, k;
-	char a[WHO_MAX], b[WHO_MAX];
+	size_t n = view->role->n_witnesses;
 
-	for (i = 0; i < n; i++) {
-		const struct claim *x = witness_holder(view, i);
-
-		for (k = i + 1; has_process(x) && k < n; k++) {
-			const struct claim *y = witness_holder(view, k);
-
-			if (!has_process(y) || same_holder(x, y))
-				continue;
-			out->v.state = STATE_DUPLICATE;
-			verdict_add(out, FINDING_DUP_HOLDER, SEVERITY_CRIT, TIME_UNKNOWN,
-				"Two at once: %s is held by %s%s%s, and %s by %s%s%s; by their "
-				"names "
-				"these are different processes.",
-				view->role->witnesses[i], judging_who(a, x),
-				client_of(x)[0] ? " at " : "", client_of(x),
-				view->role->witnesses[k], judging_who(b, y),
-				client_of(y)[0] ? " at " : "", client_of(y));
-			verdict_advise(out, "Find out which of the two works, and stop the other's "
-					    "process before "
-					    "you release its record.");
-			verdict_evidence_text(out, DETAIL_APPLICATION, x->identity);
-			verdict_evidence_text(out, DETAIL_APPLICATION, y->identity);
-			return;
+	for (pair->i = 0; pair->i < n; pair->i++) {
+		pair->x = witness_holder(view, pair->i);
+		for (pair->k = pair->i + 1; has_process(pair->x) && pair->k < n; pair->k++) {
+			pair->y = witness_holder(view, pair->k);
+			if (has_process(pair->y) && !same_holder(pair->x, pair->y))
+				return true;
 		}
 	}
+	return false;
+}
+
+bool role_two_at_once(const struct role_view *view, char *text)
+{
+	char a[WHO_MAX], b[WHO_MAX];
+	struct role_pair p;
+
+	if (!role_find_two(view, &p))
+		return false;
+	snprintf(text, ROLE_TEXT_MAX, "%.200s by %s%s%.64s, and %.200s by %s%s%.64s",
+		view->role->witnesses[p.i], judging_who(a, p.x), client_of(p.x)[0] ? " at " : "",
+		client_of(p.x), view->role->witnesses[p.k], judging_who(b, p.y),
+		client_of(p.y)[0] ? " at " : "", client_of(p.y));
+	return true;
+}
+
+const char *role_id(char *buf, const struct role *role)
+{
+	snprintf(buf, ROLE_ID_MAX, "role/%s", role->name);
+	return buf;
+}
+
+static void role_duplicate(const struct role_view *view, struct verdict_draft *out)
+{
+	char a[WHO_MAX], b[WHO_MAX];
+	struct role_pair p;
+
+	if (!role_find_two(view, &p))
+		return;
+	out->v.state = STATE_DUPLICATE;
+	verdict_add(out, FINDING_DUP_HOLDER, SEVERITY_CRIT, TIME_UNKNOWN,
+		"Two at once: %s is held by %s%s%s, and %s by %s%s%s; by their "
+		"names "
+		"these are different processes.",
+		view->role->witnesses[p.i], judging_who(a, p.x), client_of(p.x)[0] ? " at " : "",
+		client_of(p.x), view->role->witnesses[p.k], judging_who(b, p.y),
+		client_of(p.y)[0] ? " at " : "", client_of(p.y));
+	verdict_advise(out, "Find out which of the two works, and stop the other's "
+			    "process before "
+			    "you release its record.");
+	verdict_evidence_text(out, DETAIL_APPLICATION, p.x->identity);
+	verdict_evidence_text(out, DETAIL_APPLICATION, p.y->identity);
+}
+
+/*
+ * A duplicate that is over, or can't be seen now, did its harm: it is told on, critical while it is
+ * fresh, then as a warning for a day of that.
+ */
+static void role_duplicate_past(const struct remembered *past, const struct thresholds *thresholds,
+	int64_t now_us, struct verdict_draft *out)
+{
+	int64_t fresh_us = thresholds->duplicate_fresh_ms * 1000, age_us;
+	char ago[CLOCK_TEXT_MAX];
+
+	if (!past || !remembered_key(past) || verdict_has(out, FINDING_DUP_HOLDER) ||
+		__builtin_sub_overflow(now_us, past->last_seen_us, &age_us) ||
+		age_us / 24 >= fresh_us)
+		return;
+	clock_format_age(ago, age_us > 0 ? age_us / 1000 : 0);
+	verdict_add(out, FINDING_DUP_HOLDER, age_us < fresh_us ? SEVERITY_CRIT : SEVERITY_WARN,
+		past->holder_since_us, "Two at once, last seen so %s ago: %s.", ago,
+		remembered_key(past));
+	verdict_advise(
+		out, "Compare what both did while it was so, before it is taken for mended.");
 }
 
 /* Whether all witnesses could have been seen, and none is there. */
@@ -211,14 +265,12 @@ static enum mechanism role_mechanism(const struct role_view *view)
 	return found;
 }
 
-void role_judge(const struct role_view *view, const struct thresholds *thresholds, int64_t now_us,
-	struct verdict_draft *out)
+void role_judge(const struct role_view *view, const struct remembered *past,
+	const struct thresholds *thresholds, int64_t now_us, struct verdict_draft *out)
 {
 	enum mechanism mechanism = role_mechanism(view);
 	size_t i;
 
-	(void)thresholds;
-	(void)now_us;
 	out->v.state = STATE_UNKNOWN;
 	for (i = 0; i < view->role->n_witnesses; i++) {
 		const struct row *row = view->witnesses[i];
@@ -230,6 +282,7 @@ void role_judge(const struct role_view *view, const struct thresholds *threshold
 	}
 	role_missing(view, out);
 	role_duplicate(view, out);
+	role_duplicate_past(past, thresholds, now_us, out);
 	if (mechanism != MECH_SOURCE)
 		role_fit_findings(view->role, mechanism, out);
 	out->v.role = view->role->name;

@@ -3,6 +3,7 @@
 
 #include "model/verdict.h"
 
+struct remembered;
 struct snapshot;
 
 enum harm {
@@ -43,10 +44,21 @@ struct thresholds;
 /*
  * Judges a role from its witnesses (see struct role_view): the state is the worst of those that can
  * be read, DUPLICATE when different processes hold it in two sources at once; findings dup-holder,
- * no-mechanism, unfenced-harmful, overkill; fit.
+ * no-mechanism, unfenced-harmful, overkill; fit. past tells of a duplicate that is over, which
+ * stays a finding for a while; NULL: nothing is remembered.
  */
-void role_judge(const struct role_view *view, const struct thresholds *thresholds, int64_t now_us,
-	struct verdict_draft *out);
+void role_judge(const struct role_view *view, const struct remembered *past,
+	const struct thresholds *thresholds, int64_t now_us, struct verdict_draft *out);
+
+enum {
+	ROLE_ID_MAX = 80,
+	ROLE_TEXT_MAX = 1024,
+};
+
+/* "role/NAME" in buf, of ROLE_ID_MAX. */
+const char *role_id(char *buf, const struct role *role);
+/* Whether it is held twice at once now; text (ROLE_TEXT_MAX) then says what by whom. */
+bool role_two_at_once(const struct role_view *view, char *text);
 
 /*
  * Whether a mechanism fits what the role says of its work: "ok", "weak" (harmful work that neither

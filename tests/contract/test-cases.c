@@ -44,6 +44,7 @@ struct play {
 	struct board *board;
 	const json_t *never; /* of the whole case */
 	int step;
+	struct memory past; /* of the roles */
 };
 
 static struct played_source *source_of(struct play *p, const char *id)
@@ -171,7 +172,8 @@ static void compose(struct play *p)
 	}
 	board_unref(p->board);
 	p->board = board_compose(snaps, p->n_sources, p->roles, p->n_roles, &p->thresholds, NULL,
-		p->clock.mono_ms, p->clock.wall_us);
+		&p->past, p->clock.mono_ms, p->clock.wall_us);
+	board_remember(p->board, &p->past);
 }
 
 static void set_clock(struct play *p, const json_t *step)
@@ -374,6 +376,7 @@ static void play_end(struct play *p)
 {
 	size_t i;
 
+	memory_release(&p->past);
 	board_unref(p->board);
 	for (i = 0; i < p->n_sources; i++) {
 		picture_release(&p->sources[i].picture);
@@ -395,6 +398,7 @@ static void plays(void **state)
 	json_t *root, *steps;
 	size_t i;
 
+	memory_init(&p.past);
 	snprintf(path, sizeof(path), "%s/%s", CASES_DIR, file);
 	case_name(file);
 	root = json_load_file(path, JSON_REJECT_DUPLICATES, &where);

@@ -2,7 +2,7 @@
 
 import unittest
 
-from servers import Etcd, Home, Postgres, close_all
+from servers import Etcd, Home, Postgres, close_all, wait_until
 
 ALWAYS = {
     "pg-advisory": ["pid", "backend_start", "user", "client", "database", "mode", "state", "state_change", "query_start",
@@ -61,6 +61,31 @@ sources:
         prepared = rows["orders/postgres:7"]["holders"][0]
         self.assertEqual((prepared["identity"], prepared["detail"]["pid"], prepared["hidden"]), ("prepared:tx-9", None, []))
         self.assertIsNone(rows["ctl/elections/evil"]["holders"][0]["detail"]["lease"])
+
+    def test_a_duplicate_that_is_over_is_told_on(self):
+        """By another run, too: whoever looks a minute later must hear of it; the state tells the present."""
+        home = self.home()
+        with open(home.config, "a", encoding="utf-8") as config:
+            config.write("roles: {close: {witnesses: [orders/postgres:77, ctl/elections/billing]}}\n")
+        session = self.pg.session(app="elsewhere")
+        session.run("select pg_advisory_lock(77)")
+        self.assertEqual(home.baton("check").code, 2)
+        session.close()
+        self.pg_gone(home, "orders/postgres:77")
+        role = home.baton("show", "role/close", "--json").json["role"]
+        self.assertEqual((role["state"], role["needs_attention"]), ("CONTENDED", True))
+        finding = [f for f in role["findings"] if f["code"] == "dup-holder"][0]
+        self.assertEqual(finding["severity"], "crit")
+        self.assertRegex(finding["text"], r"last seen so \d+s ago: orders/postgres:77 by elsewhere .*, and "
+                                          r"ctl/elections/billing by node-a")
+        self.assertIsNotNone(finding["since"])
+        done = home.baton("check")
+        self.assertEqual(done.code, 2, done)
+        self.assertIn("role/close: dup-holder", done.out)
+        self.assertNotIn("dup-holder", home.baton("check", "--no-memory").out)
+
+    def pg_gone(self, home, lock):
+        wait_until(lambda: lock not in home.baton("list", "--no-memory").out, 10)
 
 
 if __name__ == "__main__":

@@ -273,7 +273,7 @@ static struct board *compose(
 	struct thresholds thresholds = thresholds_default();
 
 	return board_compose(
-		snapshots, n, boards_roles, n_roles, &thresholds, NULL, now_ms, now_us);
+		snapshots, n, boards_roles, n_roles, &thresholds, NULL, NULL, now_ms, now_us);
 }
 
 struct board *boards_make(const char *name, int64_t now_ms, int64_t now_us)

@@ -88,8 +88,8 @@ struct board *fleet_board(struct fleet *f)
 	pthread_mutex_lock(&f->lock);
 	snap = snapshot_ref(f->newest);
 	pthread_mutex_unlock(&f->lock);
-	board = board_compose(
-		&snap, 1, NULL, 0, &thresholds, f->last, clock_mono_ms(&clock_system), wall());
+	board = board_compose(&snap, 1, NULL, 0, &thresholds, f->last, NULL,
+		clock_mono_ms(&clock_system), wall());
 	board_unref(f->last);
 	f->last = board_ref(board);
 	return board;

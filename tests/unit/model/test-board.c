@@ -162,8 +162,8 @@ static void from_board_to_board(void **state)
 		publish(pictures, snaps, &seed);
 		for (i = 0; i < SOURCES; i++)
 			again[i] = snapshot_ref(snaps[i]);
-		next = board_compose(snaps, SOURCES, roles, 2, &limits, before, round, round);
-		fresh = board_compose(again, SOURCES, roles, 2, &limits, NULL, round, round);
+		next = board_compose(snaps, SOURCES, roles, 2, &limits, before, NULL, round, round);
+		fresh = board_compose(again, SOURCES, roles, 2, &limits, NULL, NULL, round, round);
 		same_board(next, fresh);
 		counts_are_those_of_the_rows(next);
 		board_unref(fresh);
@@ -197,8 +197,8 @@ static void nothing_is_taken_from_another_board(void **state)
 	publish(pictures, snaps, &seed);
 	for (i = 0; i < SOURCES; i++)
 		again[i] = snapshot_ref(snaps[i]);
-	before = board_compose(snaps, SOURCES, &first, 1, &limits, NULL, 0, 0);
-	next = board_compose(again, SOURCES, &second, 1, &limits, before, 0, 0);
+	before = board_compose(snaps, SOURCES, &first, 1, &limits, NULL, NULL, 0, 0);
+	next = board_compose(again, SOURCES, &second, 1, &limits, before, NULL, 0, 0);
 	assert_string_equal(before->roles[0].witnesses[0]->s->id, "a/p1");
 	assert_string_equal(next->roles[0].witnesses[0]->s->id, "a/p2");
 	board_unref(before);

@@ -98,7 +98,8 @@ static void compose(struct world *w)
 
 	for (i = 0; i < SOURCES; i++)
 		taken[i] = snapshot_ref(w->snaps[i]);
-	board = board_compose(taken, SOURCES, &role, 1, &thresholds, w->board, w->now_ms, NOW_US);
+	board = board_compose(
+		taken, SOURCES, &role, 1, &thresholds, w->board, NULL, w->now_ms, NOW_US);
 	board_unref(w->board);
 	w->board = board;
 }

@@ -132,7 +132,7 @@ static enum state judge(const struct side *x, const struct side *y)
 	const struct role_view view = { .role = &role, .witnesses = witnesses, .sources = sources };
 
 	verdict_draft_begin(&verdict);
-	role_judge(&view, &thresholds, 0, &verdict);
+	role_judge(&view, NULL, &thresholds, 0, &verdict);
 	row_unref(rows[0]);
 	row_unref(rows[1]);
 	return verdict.v.state;

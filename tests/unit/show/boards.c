@@ -90,8 +90,8 @@ struct board *board_maker_finish(struct board_maker *m, const struct role *roles
 	struct board *board;
 
 	board_maker_publish(m);
-	board = board_compose(
-		m->snapshots, m->n, roles, n_roles, &thresholds, NULL, BOARD_NOW_MS, BOARD_NOW_US);
+	board = board_compose(m->snapshots, m->n, roles, n_roles, &thresholds, NULL, NULL,
+		BOARD_NOW_MS, BOARD_NOW_US);
 	draft_free(m->draft);
 	verdict_draft_release(&m->verdict);
 	free(m);
