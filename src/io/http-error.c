@@ -252,6 +252,12 @@ static int diagnose_plain(struct err *err, const struct http_endpoint *e,
 			"proxy before "
 			"it. Check the endpoint",
 			e->text, plain.status);
+	if (plain.rc == CURLE_GOT_NOTHING || plain.rc == CURLE_RECV_ERROR)
+		return err_set(err, ERR_CONNECT,
+			"%s takes connections and closes them without a word: a proxy with nothing "
+			"behind it, or "
+			"no etcd. Check the endpoint",
+			e->text);
 	return err_set(err, ERR_PROTO,
 		"%s took the connection and speaks no HTTP/2: that is no etcd. Check the endpoint",
 		e->text);

@@ -80,6 +80,7 @@ int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int6
 	int rc;
 
 	str_init(&from, ETCD_FIELD_MAX);
+	range->most = most;
 	range->limit = range->end ? PAGE_FIRST : 1;
 	do {
 		rc = read_page(e, range, deadline_ms, err);
@@ -91,7 +92,9 @@ int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int6
 			etcd_store_expect(e->store, range->count);
 		total += range->n;
 		if (total > most || (range->more && range->count > most)) {
-			rc = err_set(err, ERR_LIMIT, "more than %lld keys", (long long)most);
+			rc = err_set(err, ERR_LIMIT,
+				"more than %lld keys under one prefix: watch narrower prefixes",
+				(long long)most);
 			break;
 		}
 		range->limit = page_limit(range);
@@ -120,7 +123,7 @@ static int read_scope(struct etcd *e, struct etcd_scope *scope, int64_t *revisio
 	range.end = scope->end;
 	range.end_len = scope->end_len;
 	range.revision = *revision;
-	rc = etcd_read_range(e, &range, INT64_MAX, deadline_ms, err);
+	rc = etcd_read_range(e, &range, ETCD_KEYS_MOST, deadline_ms, err);
 	scope->denied = rc && range.done && range.result.code == GRPC_PERMISSION_DENIED;
 	if (rc && range.done && range.result.code == GRPC_OUT_OF_RANGE)
 		e->compacted = true;

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "io/etcd.pb-c.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,7 +95,10 @@ static int range_field(void *arg, const struct wire_field *f, struct err *err)
 			return 0;
 	} else if (f->number == 2 && f->type == WIRE_BYTES) {
 		if (etcd_kv_read(f->bytes, f->len, &kv)) {
-			range->n++;
+			if (++range->n > range->most)
+				return err_set(err, ERR_LIMIT,
+					"more than %" PRId64 " keys: watch narrower prefixes",
+					range->most);
 			str_clear(&range->last);
 			str_add_mem(&range->last, kv.key, kv.key_len);
 			range->kv(range->arg, &kv);
@@ -155,6 +159,7 @@ void etcd_range_init(
 	memset(range, 0, sizeof(*range));
 	range->kv = kv;
 	range->arg = arg;
+	range->most = ETCD_KEYS_MOST;
 	str_init(&range->last, ETCD_FIELD_MAX);
 	wire_splitter_init(&range->splitter, ETCD_FIELD_MAX, range_field, range);
 }

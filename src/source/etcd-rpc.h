@@ -19,6 +19,7 @@ enum {
 	ETCD_ANSWER_MAX = 16 * 1024 * 1024,  /* of a small answer, and of one watch message */
 	ETCD_FIELD_MAX = 16 * 1024 * 1024,   /* of one key with its value */
 	ETCD_RANGE_MAX = 1024 * 1024 * 1024, /* of one page, which is never in memory as a whole */
+	ETCD_KEYS_MOST = 1000000,            /* of one scope */
 };
 
 struct etcd_header {
@@ -36,6 +37,7 @@ struct etcd_range {
 	const char *key, *end; /* end NULL: that one key */
 	size_t key_len, end_len;
 	int64_t limit, revision; /* 0: none, the newest */
+	int64_t most;            /* keys that are taken of one answer; more are an error */
 	bool keys_only;
 	void (*kv)(void *arg, const struct etcd_kv *kv);
 	void *arg;

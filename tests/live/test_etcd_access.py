@@ -185,7 +185,7 @@ class NoEtcd(unittest.TestCase):
         self.says(endless_server(), "HTTP/2", "--timeout", "3")
 
     def test_a_connection_that_is_closed_at_once(self):
-        self.says(Garbage(b""), "HTTP/2|broke")
+        self.says(Ending(b""), "closes them without a word|HTTP/2")
 
     def test_settings_and_then_the_end(self):
         self.says(Garbage(b"\0\0\0\4\0\0\0\0\0"), "HTTP/2|broke")
