@@ -38,6 +38,7 @@ struct check {
 	struct check_problem *problems;
 	size_t n, cap;
 	size_t failing;
+	char vain[SHOW_VAIN_MAX]; /* said of each source that was waited for in vain */
 };
 
 /* How much one status says beside another: OK < WARNING < UNKNOWN < CRITICAL. */
@@ -89,16 +90,14 @@ static void check_row(struct check *c, const struct row *row, const char *id)
 			id, row->v.n_findings ? row->v.findings[0].text : NULL);
 }
 
-static void check_source(
-	struct check *c, const struct board *board, size_t i, const struct show *show)
+static void check_source(struct check *c, const struct board *board, size_t i)
 {
 	const struct snapshot *snap = board->snapshots[i];
-	const char *error;
 	size_t k;
 
 	if (snap->state == SOURCE_FAILING || snap->state == SOURCE_CONNECTING) {
-		error = snap->error ? snap->error : show->patience_ms ? "no answer in time" : NULL;
-		check_add(c, CHECK_UNKNOWN, "unreadable", snap->source, error);
+		check_add(c, CHECK_UNKNOWN, "unreadable", snap->source,
+			snap->error ? snap->error : c->vain);
 		c->failing++;
 		return;
 	}
@@ -119,11 +118,11 @@ static int check_order(const void *a, const void *b)
 
 static void check_collect(struct check *c, const struct look *look, const struct board *board)
 {
-	struct show show = { .patience_ms = look_patience_ms(look) };
 	size_t i;
 
+	show_vain(c->vain, sizeof(c->vain), look_patience_ms(look));
 	for (i = 0; i < board->n_snapshots; i++)
-		check_source(c, board, i, &show);
+		check_source(c, board, i);
 	for (i = 0; i < board->n_roles; i++)
 		check_row(c, board->roles[i].self, board->roles[i].self->s->id);
 	if (c->n)

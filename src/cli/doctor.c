@@ -112,7 +112,7 @@ static const char *doctor_outcome(
 {
 	if (p->done)
 		return p->code ? p->err.text : NULL;
-	snprintf(buf, size, "no answer within %g s", (double)look->timeout_ms / 1000);
+	show_vain(buf, size, look->timeout_ms);
 	return buf;
 }
 
@@ -129,7 +129,7 @@ static bool doctor_told(const struct patient *p)
 static void doctor_text_source(const struct doctor *d, const struct patient *p,
 	const struct source_config *config, struct out *out)
 {
-	char buf[64];
+	char buf[SHOW_VAIN_MAX];
 	const char *trouble = doctor_outcome(p, &d->look, buf, sizeof(buf));
 	size_t i;
 
@@ -197,7 +197,7 @@ static void doctor_text(const struct doctor *d, struct out *out)
 static void doctor_json_source(const struct doctor *d, const struct patient *p,
 	const struct source_config *config, struct json_writer *j)
 {
-	char buf[64];
+	char buf[SHOW_VAIN_MAX];
 	const char *trouble = doctor_outcome(p, &d->look, buf, sizeof(buf));
 	size_t i;
 

@@ -90,7 +90,7 @@ void look_complain(const struct look *look, const struct board *board, bool find
 
 	for (i = 0; i < board->n_snapshots; i++) {
 		const struct snapshot *snap = board->snapshots[i];
-		char why[64];
+		char why[SHOW_VAIN_MAX];
 		const char *error = show_source_error(&show, snap, why, sizeof(why));
 
 		if (error)
@@ -132,14 +132,17 @@ int look_exit_code_now(const struct board *board)
 void look_close(struct look *look)
 {
 	struct err err = { 0 };
+	bool all = true;
 	int64_t wait_ms = look->timeout_ms / 4 < 500 ? look->timeout_ms / 4 : 500;
 
 	if (look->fleet) {
-		fleet_stop(look->fleet, wait_ms);
+		all = fleet_stop(look->fleet, wait_ms);
 		if (!look->quiet && fleet_memory_status(look->fleet, &err))
 			cli_complain("what was observed can't be kept: %s", err.text);
 		fleet_free(look->fleet);
 	}
-	settings_free(look->settings);
+	/* A thread that was left behind may still use them. */
+	if (all)
+		settings_free(look->settings);
 	*look = (struct look){ .settings = NULL };
 }

@@ -181,7 +181,7 @@ static bool fleet_wait(struct fleet *fleet, bool (*so)(struct fleet *fleet), int
 	return true;
 }
 
-void fleet_stop(struct fleet *fleet, int64_t wait_ms)
+bool fleet_stop(struct fleet *fleet, int64_t wait_ms)
 {
 	size_t i;
 
@@ -201,6 +201,7 @@ void fleet_stop(struct fleet *fleet, int64_t wait_ms)
 			fleet->abandoned = true;
 		}
 	}
+	return !fleet->abandoned;
 }
 
 void fleet_free(struct fleet *fleet)

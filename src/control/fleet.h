@@ -32,9 +32,10 @@ void fleet_start(struct fleet *fleet);
 /*
  * Asks all threads to stop, waits for them at most wait_ms, saves the memory of those that stopped.
  * Threads that hang (a name server that doesn't answer) are left behind: the process is about to
- * exit, and nothing that they use is freed then.
+ * exit, and nothing that they use is freed then: not the fleet, and the caller keeps the settings.
+ * Returns whether all have stopped.
  */
-void fleet_stop(struct fleet *fleet, int64_t wait_ms);
+bool fleet_stop(struct fleet *fleet, int64_t wait_ms);
 /* Frees the fleet, unless that would only delay the end of the process; after fleet_stop. */
 void fleet_free(struct fleet *fleet);
 

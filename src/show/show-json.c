@@ -233,7 +233,8 @@ static void js_source(struct show *show, const struct snapshot *snap, const stru
 {
 	struct json_writer *j = js_item(show, "source");
 	const struct row *self = snap->self;
-	char why[64];
+	char why[SHOW_VAIN_MAX];
+	const char *error = show_source_error(show, snap, why, sizeof(why));
 
 	jw_key_text(j, "name", snap->source);
 	jw_key_text(j, "kind", snap->kind);
@@ -241,7 +242,7 @@ static void js_source(struct show *show, const struct snapshot *snap, const stru
 	jw_key_text(j, "state", source_state_word(snap->state));
 	jw_key_ms(j, "age_ms",
 		snap->picture_ms == TIME_UNKNOWN ? TIME_UNKNOWN : show->now_ms - snap->picture_ms);
-	jw_key_text(j, "error", show_source_error(show, snap, why, sizeof(why)));
+	jw_key_text(j, "error", error);
 	jw_key_time(j, "error_since", snap->error ? snap->error_since_us : TIME_UNKNOWN, 3);
 	jw_key_text(j, "server", snap->server);
 	js_source_hidden(j, snap);
@@ -249,7 +250,7 @@ static void js_source(struct show *show, const struct snapshot *snap, const stru
 	jw_key_bool(j, "live", snap->live);
 	jw_key_bool(j, "needs_attention",
 		(self && self->v.needs_attention) || (cross && cross->v.needs_attention) ||
-			snap->state == SOURCE_FAILING);
+			snap->state == SOURCE_FAILING || (error && !self));
 	js_cost(j, &snap->cost);
 	js_details(show, "detail", self ? self->s->details : NULL, self ? self->s->n_details : 0);
 	if (!self) {

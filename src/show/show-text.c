@@ -150,7 +150,7 @@ static void text_details(struct show *show, const struct detail *details, size_t
 
 static void text_source(struct show *show, const struct snapshot *snap, const struct row *cross)
 {
-	char why[64], age[CLOCK_TEXT_MAX];
+	char why[SHOW_VAIN_MAX], age[CLOCK_TEXT_MAX];
 	const char *error = show_source_error(show, snap, why, sizeof(why));
 	struct str line;
 
@@ -547,7 +547,7 @@ static void text_change_singleton(
 static void text_change(
 	struct show *show, const char *what, const struct snapshot *snap, const struct row *row)
 {
-	char at[CLOCK_TEXT_MAX], why[64];
+	char at[CLOCK_TEXT_MAX], why[SHOW_VAIN_MAX];
 	const char *color = show->style.color && row ? text_color(board_state(snap, row)) : NULL;
 	const char *error = show_source_error(show, snap, why, sizeof(why));
 

@@ -21,12 +21,19 @@ void show_init(struct show *show, const struct show_ops *ops, struct out *out,
 	}
 }
 
+void show_vain(char *buf, size_t size, int64_t waited_ms)
+{
+	/* All that a source waits for has a deadline of its own; looking up a name has none. */
+	snprintf(buf, size, "no answer within %g s: perhaps its name server is silent",
+		(double)waited_ms / 1000);
+}
+
 const char *show_source_error(
 	const struct show *show, const struct snapshot *snap, char *buf, size_t size)
 {
 	if (snap->error || snap->state != SOURCE_CONNECTING || !show->patience_ms)
 		return snap->error;
-	snprintf(buf, size, "no answer within %g s", (double)show->patience_ms / 1000);
+	show_vain(buf, size, show->patience_ms);
 	return buf;
 }
 

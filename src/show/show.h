@@ -86,11 +86,17 @@ void show_change(struct show *show, const struct board *board, const char *what,
 	const struct snapshot *snap, const struct row *row);
 
 /*
- * Why a source did not answer: its error, or that it was waited for in vain (buf is for that text).
- * NULL when it did.
+ * Why a source did not answer: its error, or that it was waited for in vain (buf is for that text,
+ * and holds SHOW_VAIN_MAX bytes). NULL when it did.
  */
+enum {
+	SHOW_VAIN_MAX = 128
+};
 const char *show_source_error(
 	const struct show *show, const struct snapshot *snap, char *buf, size_t size);
+
+/* Says that a source was waited for in vain. */
+void show_vain(char *buf, size_t size, int64_t waited_ms);
 
 /* A detail's value as one shows it now: clocks of ours become what remains or an age. */
 int64_t show_detail_now(const struct detail *detail, int64_t now_ms);

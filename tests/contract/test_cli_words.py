@@ -2,8 +2,9 @@
 
 import json
 import os
-import re
+import shutil
 import stat
+import subprocess
 import unittest
 
 from contract.schema import Schema
@@ -233,6 +234,25 @@ class NobodyAnswers(unittest.TestCase):
                 self.assertEqual(done.code, code, done)
                 self.assertLess(spent, 2.0)
                 self.assertGreater(spent, 0.9)
+
+    def test_a_name_server_that_never_answers(self):
+        """Looking up a name can't be interrupted: such a thread is left behind, and the command ends all the same."""
+        home = self.home("sources:\n  a: {kind: postgres, conninfo: 'host=db.example'}\n"
+                         "  b: {kind: etcd, endpoints: 'http://etcd.example:2379'}\n")
+        source, library = home.folder / "hang.c", home.folder / "hang.so"
+        with open(source, "w", encoding="ascii") as file:
+            file.write("#include <unistd.h>\nint getaddrinfo(void);\nint getaddrinfo(void) { for (;;) sleep(60); }\n")
+        cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+        subprocess.run([cc, "-shared", "-fPIC", "-o", library, source], check=True)
+        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0"
+        for command, code in (("list", 69), ("check", 3), ("doctor", 69)):
+            with self.subTest(command=command):
+                start = time.monotonic()
+                done = home.baton(command, "--timeout", "1",
+                                  env={"LD_PRELOAD": library, "ASAN_OPTIONS": sanitizer})
+                self.assertLess(time.monotonic() - start, 2.0)
+                self.assertEqual(done.code, code, done)
+                self.assertIn("no answer", done.out + done.err)
 
     def test_completion_is_silent_and_short(self):
         home = self.home(f"sources: {{a: {{kind: etcd, endpoints: 'http://127.0.0.1:{self.silent()}'}}}}\n")

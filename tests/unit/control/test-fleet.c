@@ -246,7 +246,7 @@ static void a_deaf_thread_is_left_behind(void **state)
 	f.script.hang = f.script.deaf = true;
 	script_fleet_start(&f, NULL, false);
 	wait_for_polls(&f.script, 0);
-	fleet_stop(f.fleet, 50);
+	assert_false(fleet_stop(f.fleet, 50));
 	/* We are here although it still hangs; nothing that it uses was freed. */
 	assert_false(f.script.release);
 	fleet_free(f.fleet);
