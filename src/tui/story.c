@@ -422,10 +422,12 @@ static void source_state(struct prose *p, const struct model *m, const struct sn
 			   : snap->state == SOURCE_OK    ? STYLE_HEADER_CALM
 							 : STYLE_STATE_EXPIRING;
 	char age[CLOCK_TEXT_MAX], env[32];
+	const char *server = snap->server ? snap->server : "";
 
 	format_env(env, snap->environment);
-	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "source %s  %s  %s%s%s", snap->source,
-		snap->kind, env, snap->server ? "  " : "", snap->server ? snap->server : "");
+	/* "PostgreSQL 15.8 (Debian ...) on x86_64-...": name and version tell enough. */
+	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "source %s  %s  %s  %.*s", snap->source,
+		snap->kind, env, (int)strcspn(server, "(,"), server);
 	format_since(age, m, snap->error ? snap->error_since_us : TIME_UNKNOWN, &p->next_ms);
 	prose_tail(p, style, "%s%s%s%s%s", source_state_word(snap->state),
 		strcmp(age, "-") == 0 ? "" : " for ", strcmp(age, "-") == 0 ? "" : age,

@@ -242,6 +242,49 @@ static struct snapshot *make_west(int64_t now_ms, int64_t now_us)
 				     .cost = { .requests = 10, .round_trip_ms = 40 } });
 }
 
+/* What a hostile or careless client may write: everything that a terminal could take for a command,
+ * and too much of it. */
+static struct snapshot *make_hostile(int64_t now_ms, int64_t now_us)
+{
+	static const char *const pieces[] = { "\0a", "\x1b]0;x\a", "\x1b[2J", "\xe2\x80\xae",
+		"\xff\xfe", "決", "e\xcc\x81\xcc\x81\xcc\x81\xcc\x81", "\r\n", "\\x41", "%s%n",
+		"\xf0\x9f\x98\x80" };
+	char text[4097];
+	struct maker k;
+	size_t i, n;
+
+	maker_begin(&k, "hostile", now_ms, now_us);
+	for (i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		size_t len = i ? strlen(pieces[i]) : 2;
+
+		for (n = 0; n + len < sizeof(text); n += len)
+			memcpy(text + n, pieces[i], len);
+		draft_begin(k.draft, MECH_ETCD_ELECTION, k.source, text, n);
+		verdict_draft_begin(&k.verdict);
+		k.verdict.v.state = STATE_CONTENDED;
+		k.verdict.v.state_since_us = INT64_MAX;
+		draft_token(k.draft, TOKEN_CREATE_REVISION, INT64_MIN);
+		draft_lease(k.draft, INT64_MAX / 4, INT64_MAX / 4, now_ms);
+		draft_claim(k.draft, CLAIM_HOLDER, text, n, "rev:0");
+		draft_text_mem(k.draft, DETAIL_KEY, text, n);
+		draft_int(k.draft, DETAIL_LEASE, -1);
+		for (n = 0; n < 6; n++)
+			draft_claim(k.draft, CLAIM_WAITER, text, 300, "rev:1");
+		verdict_add(
+			&k.verdict, FINDING_FLAPPING, SEVERITY_WARN, INT64_MIN, "%.3000s", text);
+		row_put(&k);
+	}
+	return maker_end(
+		&k, &(struct snapshot){ .source = "hostile",
+			    .kind = "etcd",
+			    .environment =
+				    "a-word-of-an-environment-that-is-far-too-long-for-any-header",
+			    .state = SOURCE_OK,
+			    .picture_ms = now_ms,
+			    .error_since_us = TIME_UNKNOWN,
+			    .cost = { .round_trip_ms = INT64_MAX } });
+}
+
 static struct snapshot *make_bare(const char *name, const char *kind, enum source_state state,
 	const char *error, int64_t now_ms, int64_t now_us)
 {
@@ -316,6 +359,10 @@ struct board *boards_make(const char *name, int64_t now_ms, int64_t now_us)
 			"connecting to 127.0.0.1:5432 was refused: start the server, or correct "
 			"PGHOST and PGPORT",
 			now_ms, now_us);
+		return compose(s, 1, 0, now_ms, now_us);
+	}
+	if (strcmp(name, "hostile") == 0) {
+		s[0] = make_hostile(now_ms, now_us);
 		return compose(s, 1, 0, now_ms, now_us);
 	}
 	return strcmp(name, "none") == 0 ? compose(s, 0, 0, now_ms, now_us) : NULL;

@@ -262,28 +262,44 @@ static void help_screen(void **state)
 	str_release(&made);
 }
 
-/* Every view at every size: nothing may crash, and every id that has room is on the screen whole.
- */
+/* Nothing on the canvas is a control or format character, whatever the names are. */
+static void only_printable(const struct canvas *c)
+{
+	size_t i, n = (size_t)c->h * (size_t)c->w;
+
+	for (i = 0; i < n; i++) {
+		const struct cell *cell = &c->cells[i];
+
+		assert_true(!cell->cp || text_cp_width(cell->cp) == cell->width);
+	}
+}
+
+/* Every view at every size, on tame and on hostile names: nothing may crash. */
 static void every_size(void **state)
 {
 	static const char *const views[] = { "board", "one", "events", "sources" };
+	static const char *const boards[] = { "mixed", "hostile" };
 	size_t v;
 	int w, h;
 
 	(void)state;
-	for (v = 0; v < 4; v++)
-		for (w = 1; w <= 260; w += w < 12 ? 1 : 13)
-			for (h = 1; h <= 60; h += h < 12 ? 1 : 7) {
-				struct golden g = { .board = "mixed",
-					.view = views[v],
+	for (v = 0; v < 8; v++)
+		for (w = 1; w <= 260; w += w < 4 ? 1 : 37)
+			for (h = 1; h <= 60; h += h < 4 ? 1 : 13) {
+				struct golden g = { .board = boards[v / 4],
+					.view = views[v % 4],
 					.w = w,
 					.h = h,
-					.id = v == 1 ? "orders/app:-42" : NULL,
+					.ascii = w % 2,
+					.id = v == 1   ? "orders/app:-42"
+					      : v == 5 ? "hostile/"
+						       : NULL,
 					.actions = { ACTION_DOWN, ACTION_PAGE_DOWN, ACTION_UP,
 						ACTION_BOTTOM } };
 				struct canvas c;
 
 				draw(&g, &c);
+				only_printable(&c);
 				canvas_release(&c);
 			}
 }
