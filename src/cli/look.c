@@ -138,7 +138,7 @@ void look_close(struct look *look)
 	if (look->fleet) {
 		all = fleet_stop(look->fleet, wait_ms);
 		if (!look->quiet && fleet_memory_status(look->fleet, &err))
-			cli_complain("what was observed can't be kept: %s", err.text);
+			cli_complain("the observation memory: %s", err.text);
 		fleet_free(look->fleet);
 	}
 	/* A thread that was left behind may still use them. */

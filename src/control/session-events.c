@@ -80,6 +80,41 @@ void session_event_row(struct session *s, const struct row *before, const struct
 	session_event_findings(s, facts->id, before ? &before->v : NULL, &after->v);
 }
 
+static void emit_past(struct session *s, const struct remembered *r, int64_t at_us,
+	const char *what, const char *identity, const char *did)
+{
+	struct str text;
+
+	str_init(&text, 16384);
+	str_addf(&text, "%s %s", identity, did);
+	s->shared->event(s->shared->arg, event_new(at_us, 0, s->config->name, r->id, what, text.s));
+	str_release(&text);
+}
+
+void session_event_past(struct session *s, const struct remembered *r)
+{
+	const struct remembered_past *p = r->past;
+	const char *identity = remembered_identity(r);
+
+	if (p && p->previous_identity) {
+		emit_past(s, r, p->previous_since_us, "seen", p->previous_identity,
+			"was first seen to hold it");
+		if (p->previous_seen_us != TIME_UNKNOWN)
+			emit_past(s, r, p->previous_seen_us, "seen", p->previous_identity,
+				"was last seen to hold it");
+		else
+			emit_past(s, r, p->previous_until_us, "released", p->previous_identity,
+				"was seen to hold it no more");
+	}
+	if (!identity)
+		return;
+	emit_past(s, r, r->holder_since_us, p && p->previous_identity ? "hand-over" : "seen",
+		identity, "was first seen to hold it");
+	if (!r->held)
+		emit_past(s, r, r->last_change_us, "released", identity,
+			"was seen to hold it no more");
+}
+
 void session_event_gone(struct session *s, const char *id, const struct observed *observed)
 {
 	struct str text;

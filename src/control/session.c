@@ -377,6 +377,22 @@ static void session_failed(struct session *s, const struct err *err)
 	session_publish(s);
 }
 
+static void tell_past(void *arg, const char *id)
+{
+	struct session *s = arg;
+	const struct remembered *r = memory_find(&s->memory, id);
+
+	if (r)
+		session_event_past(s, r);
+}
+
+/* A command that asks for one singleton and ends sees nothing change: all that it can tell of the
+ * past is what is remembered. */
+static void session_tell_past(struct session *s)
+{
+	round_each_wanted(&s->round, tell_past, s);
+}
+
 static void session_succeeded(struct session *s)
 {
 	struct err degraded = { 0 };
@@ -392,6 +408,8 @@ static void session_succeeded(struct session *s)
 	/* Of what only a part was read, the rest need not have gone. */
 	if (s->round.complete && !s->round.degraded)
 		memory_confirm(&s->memory, session_now_ms(s), session_now_us(s));
+	if (s->shared->one_shot)
+		session_tell_past(s);
 	s->picture_ms = session_now_ms(s);
 	session_publish(s);
 	if (!first && s->picture_ms - s->saved_ms >= SAVE_EVERY_MS && s->memory.dirty)
@@ -645,7 +663,8 @@ void session_want(struct session *s, const char *const *ids, size_t n)
 	for (i = 0; i < n; i++) {
 		char *own;
 
-		if (strncmp(ids[i], s->config->name, len) != 0 || ids[i][len] != '/')
+		if (strncmp(ids[i], s->config->name, len) != 0 || ids[i][len] != '/' ||
+			map_get(&s->want_index, ids[i], strlen(ids[i])))
 			continue;
 		own = xstrdup(ids[i]);
 		s->wanted[s->n_wanted++] = own;

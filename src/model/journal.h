@@ -14,7 +14,7 @@ struct event {
 	int64_t token; /* orders events without a time; 0: none */
 	const char *source;
 	const char *id;   /* of the singleton; NULL: of the source itself */
-	const char *what; /* "took", "released", "hand-over", "state", "finding", "cleared",
+	const char *what; /* "took", "seen", "released", "hand-over", "state", "finding", "cleared",
 			     "source", "gap" */
 	const char *text;
 };

@@ -20,6 +20,7 @@ enum {
 	EVENTS_MOST = 20000, /* events read */
 	TOLD_MOST = 2000,    /* hand-overs told: the newest */
 	IDLE_MS = 1500,      /* nothing came for so long: that was all */
+	IDLE_ONE_SHOT_MS = 400,
 	LONGEST_MS = 20000,
 	IDENTITY_MAX = 120,
 };
@@ -388,25 +389,58 @@ static int history_shorten(struct etcd *e, int64_t deadline_ms, struct err *err)
 	return history_begin(e, deadline_ms, err);
 }
 
-int etcd_history(struct etcd *e, int64_t deadline_ms, struct err *err)
+/* One step of it: what there is to do now. */
+static int history_step(struct etcd *e, int64_t deadline_ms, int64_t idle_ms, struct err *err)
 {
-	struct err ignored = { 0 };
 	int64_t now_ms = http_loop_now_ms(e->loop);
 	struct etcd_history *h = e->history;
-	int rc = 0;
 
-	if (e->history_done || round_one_shot(e->r))
-		return 0;
-	if (!h) {
-		rc = history_start(e, deadline_ms, err);
-	} else if (h->over && h->compacted > h->begin) {
-		rc = history_shorten(e, deadline_ms, err);
-	} else if (h->over || now_ms - h->heard_ms > IDLE_MS ||
-		   now_ms - h->started_ms > LONGEST_MS) {
+	if (!h)
+		return history_start(e, deadline_ms, err);
+	if (h->over && h->compacted > h->begin)
+		return history_shorten(e, deadline_ms, err);
+	if (h->over || now_ms - h->heard_ms > idle_ms || now_ms - h->started_ms > LONGEST_MS) {
 		etcd_store_tell(h->store, &past_teller, h);
 		history_tell(e);
 		e->history_done = true;
 	}
+	return 0;
+}
+
+static void count_wanted(void *arg, const char *id)
+{
+	(void)id;
+	++*(size_t *)arg;
+}
+
+/* A one-shot command that asks for one singleton waits for its past; others have no use for it. */
+static int history_at_once(struct etcd *e, int64_t deadline_ms, struct err *err)
+{
+	int64_t until_ms = deadline_ms - (deadline_ms - http_loop_now_ms(e->loop)) / 4;
+	size_t wanted = 0;
+	int rc = 0;
+
+	round_each_wanted(e->r, count_wanted, &wanted);
+	while (wanted && !rc && !e->history_done && http_loop_now_ms(e->loop) < until_ms) {
+		int64_t now_ms;
+
+		rc = history_step(e, until_ms, IDLE_ONE_SHOT_MS, err);
+		now_ms = http_loop_now_ms(e->loop);
+		if (!rc && !e->history_done)
+			rc = etcd_step(e, now_ms + 20 < until_ms ? now_ms + 20 : until_ms, err);
+	}
+	return rc;
+}
+
+int etcd_history(struct etcd *e, int64_t deadline_ms, struct err *err)
+{
+	struct err ignored = { 0 };
+	int rc;
+
+	if (e->history_done)
+		return 0;
+	rc = round_one_shot(e->r) ? history_at_once(e, deadline_ms, err)
+				  : history_step(e, deadline_ms, IDLE_MS, err);
 	if (rc && rc != ERR_CANCELLED && e->connected) {
 		/* The past is a gift: without it everything else goes on. */
 		*err = ignored;

@@ -92,8 +92,8 @@ int64_t round_deadline_ms(const struct round *r); /* no wait goes beyond it */
 int round_wake_fd(const struct round
 		*r); /* readable when the source must come back at once: add it to every wait */
 bool round_cancelled(const struct round *r); /* we are stopping: return ERR_CANCELLED */
-bool round_one_shot(const struct round
-		*r); /* one picture, then the end: no history, no watch, spend the budget now */
+bool round_one_shot(const struct round *r);  /* one picture, then the end: no watch, no past but of
+						what is wanted, spend the budget now */
 
 /* A draft to build singletons with; the round's own, begun anew by draft_begin. */
 struct draft *round_draft(struct round *r);

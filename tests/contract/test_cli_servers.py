@@ -346,7 +346,7 @@ class Memory(Servers):
         done = self.home().baton("list", env={"XDG_STATE_HOME": "/proc/nowhere"})
         self.assertEqual(done.code, 0)
         self.assertIn("orders/postgres:42", done.out)
-        self.assertRegex(done.err, r"\Abaton: what was observed can't be kept: [^\n]*/proc/nowhere[^\n]*\n\Z")
+        self.assertRegex(done.err, r"\Abaton: the observation memory: [^\n]*/proc/nowhere[^\n]*\n\Z")
 
     def test_no_memory_leaves_nothing_behind(self):
         home = self.home()
