@@ -339,7 +339,9 @@ void canvas_fill(
 void canvas_bar(struct canvas *c, struct area a, int y, int x, int w, enum style style, int64_t num,
 	int64_t den)
 {
-	int64_t eighths = den > 0 && num > 0 ? num * w * 8 / den : 0;
+	/* In floating point: a lease's times are a server's to choose. */
+	double part = den > 0 && num > 0 ? (double)num / (double)den : 0;
+	int eighths = (int)((part > 1 ? 1 : part) * w * 8);
 	int i;
 
 	for (i = 0; i < w; i++, eighths -= 8) {

@@ -121,7 +121,7 @@ static void draw_trips(
 	}
 	for (i = 0; i < n; i++) {
 		int64_t t = s->trip_ms[(s->n - n + i) % SAMPLES];
-		int level = t == TIME_UNKNOWN ? 0 : (int)(t * 7 / most);
+		int level = t == TIME_UNKNOWN ? 0 : (int)((double)t * 7 / (double)most);
 		char bar[4] = { (char)0xe2, (char)0x96, (char)(0x81 + level), 0 };
 
 		if (c->ascii) {
