@@ -244,12 +244,14 @@ class NobodyAnswers(unittest.TestCase):
             file.write("#include <unistd.h>\nint getaddrinfo(void);\nint getaddrinfo(void) { for (;;) sleep(60); }\n")
         cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
         subprocess.run([cc, "-shared", "-fPIC", "-o", library, source], check=True)
-        sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0"
+        address = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0:detect_leaks=0"
+        thread = os.environ.get("TSAN_OPTIONS", "") + ":atexit_sleep_ms=0"
         for command, code in (("list", 69), ("check", 3), ("doctor", 69)):
             with self.subTest(command=command):
                 start = time.monotonic()
                 done = home.baton(command, "--timeout", "1",
-                                  env={"LD_PRELOAD": library, "ASAN_OPTIONS": sanitizer})
+                                  env={"LD_PRELOAD": library, "ASAN_OPTIONS": address,
+                                       "TSAN_OPTIONS": thread})
                 self.assertLess(time.monotonic() - start, 2.0)
                 self.assertEqual(done.code, code, done)
                 self.assertIn("no answer", done.out + done.err)
