@@ -40,6 +40,15 @@ int64_t clock_wall_us(const struct clock_source *clock)
 	return clock->wall_us(clock->arg);
 }
 
+int64_t clock_minus(int64_t a, int64_t b)
+{
+	int64_t most = INT64_MAX / 4, diff;
+
+	if (__builtin_sub_overflow(a, b, &diff))
+		return a < b ? -most : most;
+	return diff > most ? most : diff < -most ? -most : diff;
+}
+
 void clock_format_utc(char *buf, int64_t wall_us, int digits)
 {
 	int64_t sec = wall_us / 1000000, frac = wall_us % 1000000;

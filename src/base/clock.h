@@ -20,6 +20,12 @@ extern const struct clock_source clock_system;
 int64_t clock_mono_ms(const struct clock_source *clock);
 int64_t clock_wall_us(const struct clock_source *clock);
 
+/*
+ * a - b, kept within a quarter of 64 bits: times that a server chose may be anything, and what is
+ * computed from the difference must not overflow.
+ */
+int64_t clock_minus(int64_t a, int64_t b);
+
 enum {
 	CLOCK_TEXT_MAX = 40
 };

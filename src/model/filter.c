@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "model/filter.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -534,14 +535,14 @@ static bool match_value(const struct term *t, const struct filter_row *in, int64
 		return in->row->s->has_token;
 	}
 	if (t->field == FIELD_LEASE) {
-		*ret = in->row->s->lease_deadline_ms - in->now_ms;
+		*ret = clock_minus(in->row->s->lease_deadline_ms, in->now_ms);
 		return in->row->s->lease_deadline_ms != TIME_UNKNOWN;
 	}
 	if (t->field == FIELD_WAIT)
 		since = row_waiting_since_us(in->row);
 	if (since == TIME_UNKNOWN)
 		return false;
-	*ret = (in->now_us - since) / 1000;
+	*ret = clock_minus(in->now_us, since) / 1000;
 	return true;
 }
 

@@ -40,7 +40,7 @@ void format_since(char *buf, const struct model *m, int64_t since_us, int64_t *n
 		snprintf(buf, CLOCK_TEXT_MAX, "-");
 		return;
 	}
-	ms = (m->now_us - since_us) / 1000;
+	ms = clock_minus(m->now_us, since_us) / 1000;
 	/* Another machine's clock may be a little ahead of ours: that is no negative age. */
 	format_age(buf, m, ms < 0 ? 0 : ms, next_ms);
 }
@@ -50,7 +50,8 @@ void format_since_ms(char *buf, const struct model *m, int64_t since_ms, int64_t
 	if (since_ms == TIME_UNKNOWN)
 		snprintf(buf, CLOCK_TEXT_MAX, "-");
 	else
-		format_age(buf, m, m->now_ms - since_ms < 0 ? 0 : m->now_ms - since_ms, next_ms);
+		format_age(buf, m, since_ms > m->now_ms ? 0 : clock_minus(m->now_ms, since_ms),
+			next_ms);
 }
 
 void format_clock(char *buf, const struct model *m, int64_t at_us)
@@ -66,7 +67,7 @@ void format_clock(char *buf, const struct model *m, int64_t at_us)
 	}
 	if (tm.tm_year == today.tm_year && tm.tm_yday == today.tm_yday)
 		snprintf(buf, CLOCK_TEXT_MAX, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
-	else if (m->now_us - at_us < INT64_C(300) * 86400 * 1000000)
+	else if (clock_minus(m->now_us, at_us) < INT64_C(300) * 86400 * 1000000)
 		snprintf(buf, CLOCK_TEXT_MAX, "%s %02d", months[tm.tm_mon % 12], tm.tm_mday);
 	else
 		snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d", tm.tm_year + 1900, tm.tm_mon + 1);
@@ -109,7 +110,7 @@ int64_t format_lease(char *buf, const struct model *m, const struct singleton *s
 		snprintf(buf, CLOCK_TEXT_MAX, "-");
 		return TIME_UNKNOWN;
 	}
-	left = s->lease_deadline_ms - m->now_ms;
+	left = clock_minus(s->lease_deadline_ms, m->now_ms);
 	if (left >= 10000 && s->lease_granted_ms != TIME_UNKNOWN && left * 2 > s->lease_granted_ms)
 		step = left >= 120000 ? 60000 : 5000;
 	if (left >= 0) {
@@ -203,7 +204,7 @@ static void format_ms(
 		format_since_ms(buf, m, d->i, next_ms);
 		str_addf(out, "%s ago", buf);
 	} else if (d->id == DETAIL_TTL_DEADLINE) {
-		int64_t left = d->i - m->now_ms;
+		int64_t left = clock_minus(d->i, m->now_ms);
 
 		format_age(buf, m, left, next_ms);
 		str_addf(out, "%s%s", left < 0 ? buf + (*buf == '-') : buf,

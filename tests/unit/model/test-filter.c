@@ -198,6 +198,35 @@ static void caps_hold(void **state)
 	assert_true(filter_parse(text, &f, NULL) < 0);
 }
 
+/* Times at the ends of 64 bits, as a broken or a hostile server may tell them. */
+static void times_at_the_ends(void **state)
+{
+	static const int64_t ends[] = { INT64_MIN + 1, -1, 0, INT64_MAX };
+	struct draft *d = draft_new();
+	struct verdict_draft v;
+	struct filter *f;
+	size_t i;
+
+	(void)state;
+	verdict_draft_init(&v);
+	assert_int_equal(filter_parse("age>1s lease<1s", &f, NULL), 0);
+	for (i = 0; i < 4; i++) {
+		struct filter_row in = { .state = STATE_HELD, .now_us = NOW_US, .now_ms = 1000000 };
+		struct row *row;
+
+		draft_begin(d, MECH_ETCD_LOCK, "ctl", "x", 1);
+		draft_lease(d, ends[i], ends[i], 0);
+		v.v.state_since_us = ends[i];
+		row = row_new(draft_finish(d), &v);
+		in.row = row;
+		assert_int_equal(filter_match(f, &in), ends[i] < INT64_MAX);
+		row_unref(row);
+	}
+	filter_free(f);
+	verdict_draft_release(&v);
+	draft_free(d);
+}
+
 static void completions(void **state)
 {
 	struct str out;
@@ -225,6 +254,7 @@ int main(void)
 		cmocka_unit_test(unknown_matches_no_comparison),
 		cmocka_unit_test(errors_name_the_word),
 		cmocka_unit_test(caps_hold),
+		cmocka_unit_test(times_at_the_ends),
 		cmocka_unit_test(completions),
 	};
 
