@@ -657,9 +657,8 @@ static size_t board_wanted(const void *state, const struct model *m, const char 
 	const struct board_view *v = state;
 	size_t i, n = listing_count(m->listing), count = 0;
 
-	for (i = v->top; i < n && i < v->top + (size_t)v->page && count < max; i++)
-		if (listing_at(m->listing, i)->kind == LISTING_SINGLETON)
-			ids[count++] = listing_at(m->listing, i)->row->s->id;
+	for (i = v->top; i < n && i < v->top + (size_t)v->page; i++)
+		count += view_ids(m, listing_at(m->listing, i), ids + count, max - count);
 	return count;
 }
 

@@ -141,11 +141,10 @@ static void one_mouse(void *state, const struct model *m, const struct input_eve
 
 static size_t one_wanted(const void *state, const struct model *m, const char **ids, size_t max)
 {
+	const struct listing_row *row = listing_tracked(m->listing);
+
 	(void)state;
-	if (!m->id || !max)
-		return 0;
-	ids[0] = m->id;
-	return 1;
+	return row && str_eq(row->row->s->id, m->id) ? view_ids(m, row, ids, max) : 0;
 }
 
 static void one_status(const void *state, const struct model *m, struct str *out)

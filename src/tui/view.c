@@ -40,6 +40,19 @@ int view_find(const char *name)
 	return found < 0 ? -1 : found;
 }
 
+size_t view_ids(const struct model *m, const struct listing_row *row, const char **ids, size_t max)
+{
+	const struct role_view *role = listing_role(m->listing, row);
+	size_t i, n = 0;
+
+	if (row->kind == LISTING_SINGLETON && max)
+		ids[n++] = row->row->s->id;
+	for (i = 0; role && i < role->role->n_witnesses && n < max; i++)
+		if (role->witnesses[i])
+			ids[n++] = role->witnesses[i]->s->id;
+	return n;
+}
+
 void view_reply_set(struct view_reply *reply, enum reply_kind kind, const char *fmt, ...)
 {
 	char text[4096];

@@ -82,6 +82,9 @@ int view_find(const char *name);
 
 extern const struct view_ops view_board_ops, view_events_ops, view_sources_ops, view_one_ops;
 
+/* The ids that a row stands for: its own, or a role's witnesses'. Returns how many, at most max. */
+size_t view_ids(const struct model *m, const struct listing_row *row, const char **ids, size_t max);
+
 void view_reply_set(struct view_reply *reply, enum reply_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
