@@ -24,15 +24,16 @@ size_t pg_columns(const struct pg_result *result)
 	return (size_t)PQnfields(result);
 }
 
-/* The field's bytes, or NULL when it is SQL's NULL, or isn't there, or isn't binary. */
+/* The field's bytes, or NULL when it is SQL's NULL or isn't there. libpq says length 0 of a NULL,
+ * too. */
 static const char *field(const struct pg_result *result, size_t row, size_t column, size_t *ret_len)
 {
-	int r = (int)row, c = (int)column;
+	int r = (int)row, c = (int)column, len = PQgetlength(result, r, c);
 
-	if (c >= PQnfields(result) || r >= PQntuples(result) || PQgetisnull(result, r, c) ||
-		PQfformat(result, c) != 1)
+	if (len <= 0 &&
+		(c >= PQnfields(result) || r >= PQntuples(result) || PQgetisnull(result, r, c)))
 		return NULL;
-	*ret_len = (size_t)PQgetlength(result, r, c);
+	*ret_len = (size_t)len;
 	return PQgetvalue(result, r, c);
 }
 

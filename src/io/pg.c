@@ -719,13 +719,22 @@ int pg_command(struct pg *pg, const char *sql, const struct pg_limit *limit, str
 	return exchange(pg, PQsendQuery(pg->conn, sql), limit, NULL, err);
 }
 
-/* Rows were asked for: an answer without any, not even a header, is none. */
+/* Rows in binary were asked for: an answer without any, not even a header, is none. Takes over
+ * rows. */
 static int need_rows(struct pg *pg, int rc, PGresult *rows, PGresult **ret_result, struct err *err)
 {
+	int i;
+
 	if (rc)
 		return rc;
 	if (!rows)
 		return err_set(err, ERR_PROTO, "%s answered a query without rows", pg->place);
+	for (i = 0; i < PQnfields(rows); i++)
+		if (PQfformat(rows, i) != 1) {
+			PQclear(rows);
+			return err_set(err, ERR_PROTO,
+				"%s answered in text, and binary was asked for", pg->place);
+		}
 	*ret_result = rows;
 	return 0;
 }

@@ -1,6 +1,7 @@
 #ifndef SOURCE_POSTGRES_ANSWER_H
 #define SOURCE_POSTGRES_ANSWER_H
 
+#include "base/str.h"
 #include "source/postgres-key.h"
 
 #include <stdbool.h>
@@ -10,7 +11,6 @@
 struct draft;
 struct postgres;
 struct pg_result;
-struct str;
 
 /* An answer to the poll's query, taken apart: its locks in the order of keys, its sessions and
  * databases by number. */
@@ -58,11 +58,17 @@ uint64_t pg_answer_mix(uint64_t hash, const void *bytes, size_t len);
 /* Whether a session's row shows no more than we may see of it. */
 bool pg_row_is_hidden(const struct pg_result *result, size_t row);
 
-/*
- * Adds the claim of a lock row to the draft, with its details (postgres-claim.c). identity and key
- * are scratch.
- */
+/* Who claims: scratch for pg_claim_tell, which keeps the last one. */
+struct pg_who {
+	struct str identity, key;
+	const struct pg_numbered *session; /* whose they are; NULL: nobody's that comes again */
+};
+
+void pg_who_init(struct pg_who *who);
+void pg_who_release(struct pg_who *who);
+
+/* Adds the claim of a lock row to the draft, with its details (postgres-claim.c). */
 void pg_claim_tell(const struct postgres *p, struct draft *d, const struct pg_answer *a,
-	const struct pg_lock *lock, struct str *identity, struct str *key);
+	const struct pg_lock *lock, struct pg_who *who);
 
 #endif

@@ -77,7 +77,7 @@ static void add_query(struct draft *d, const struct pg_result *result, size_t ro
 	if (!query || !len)
 		return;
 	for (i = 0; i + strlen(word) <= len; i++)
-		if (strncasecmp(query + i, word, strlen(word)) == 0)
+		if ((query[i] | 32) == word[0] && strncasecmp(query + i, word, strlen(word)) == 0)
 			break;
 	if (i + strlen(word) > len) {
 		draft_text_mem(d, DETAIL_QUERY, query, len);
@@ -225,15 +225,21 @@ static const char *mode_word(const struct pg_lock *lock)
 }
 
 static void tell_session(const struct postgres *p, struct draft *d, const struct pg_answer *a,
-	const struct pg_lock *lock, struct str *identity, struct str *key)
+	const struct pg_lock *lock, struct pg_who *who)
 {
 	const struct pg_numbered *session = pg_answer_find(&a->sessions, lock->pid);
 	int64_t row = session ? (int64_t)session->row : -1;
 
-	session_identity(identity, a->result, row, lock->pid);
-	session_key(key, a->result, row, lock->pid);
-	draft_claim(
-		d, lock->granted ? CLAIM_HOLDER : CLAIM_WAITER, identity->s, identity->len, key->s);
+	/* Many keys of one session follow each other often. */
+	if (!session || who->session != session) {
+		str_clear(&who->identity);
+		str_clear(&who->key);
+		session_identity(&who->identity, a->result, row, lock->pid);
+		session_key(&who->key, a->result, row, lock->pid);
+		who->session = session;
+	}
+	draft_claim(d, lock->granted ? CLAIM_HOLDER : CLAIM_WAITER, who->identity.s,
+		who->identity.len, who->key.s);
 	draft_int(d, DETAIL_PID, lock->pid);
 	draft_text(d, DETAIL_MODE, mode_word(lock));
 	if (session)
@@ -242,13 +248,17 @@ static void tell_session(const struct postgres *p, struct draft *d, const struct
 		draft_int(d, DETAIL_WAIT_START, lock->since);
 }
 
-static void tell_prepared(struct draft *d, const struct pg_answer *a, const struct pg_lock *lock,
-	struct str *identity, struct str *key)
+static void tell_prepared(
+	struct draft *d, const struct pg_answer *a, const struct pg_lock *lock, struct pg_who *who)
 {
+	struct str *identity = &who->identity, *key = &who->key;
 	size_t len = 1;
 	const char *gid = pg_text(a->result, lock->row, C_NAME, &len);
 	int64_t at;
 
+	who->session = NULL;
+	str_clear(identity);
+	str_clear(key);
 	if (!gid)
 		gid = "?";
 	str_add(identity, "prepared:");
@@ -265,12 +275,23 @@ static void tell_prepared(struct draft *d, const struct pg_answer *a, const stru
 }
 
 void pg_claim_tell(const struct postgres *p, struct draft *d, const struct pg_answer *a,
-	const struct pg_lock *lock, struct str *identity, struct str *key)
+	const struct pg_lock *lock, struct pg_who *who)
 {
-	str_clear(identity);
-	str_clear(key);
 	if (lock->pid)
-		tell_session(p, d, a, lock, identity, key);
+		tell_session(p, d, a, lock, who);
 	else
-		tell_prepared(d, a, lock, identity, key);
+		tell_prepared(d, a, lock, who);
+}
+
+void pg_who_init(struct pg_who *who)
+{
+	str_init(&who->identity, 4096);
+	str_init(&who->key, 4096);
+	who->session = NULL;
+}
+
+void pg_who_release(struct pg_who *who)
+{
+	str_release(&who->identity);
+	str_release(&who->key);
 }

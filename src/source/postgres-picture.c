@@ -28,7 +28,8 @@ struct teller {
 	struct round *r;
 	struct draft *d;
 	const struct pg_answer *a;
-	struct str path, identity, key;
+	struct str path;
+	struct pg_who who;
 	bool *named_seen; /* names whose key is held or waited for */
 };
 
@@ -122,7 +123,7 @@ static void tell_key(struct teller *t, const struct pg_lock *locks, size_t n)
 	for (i = 0; i < n; i++) {
 		if (i && same_claim(&locks[i - 1], &locks[i]))
 			continue;
-		pg_claim_tell(t->p, t->d, t->a, &locks[i], &t->identity, &t->key);
+		pg_claim_tell(t->p, t->d, t->a, &locks[i], &t->who);
 		if (!locks[i].granted && locks[i].since != INT64_MAX)
 			draft_position(t->d, ++position);
 	}
@@ -303,8 +304,7 @@ void postgres_picture_tell(struct postgres *p, struct round *r, const struct pg_
 	struct teller t = { .p = p, .r = r, .d = round_draft(r), .a = &a };
 
 	str_init(&t.path, 4096);
-	str_init(&t.identity, 4096);
-	str_init(&t.key, 4096);
+	pg_who_init(&t.who);
 	t.named_seen = xcalloc(p->n_named + 1, sizeof(*t.named_seen));
 	pg_answer_read(&a, result);
 	count(&a, moment);
@@ -312,6 +312,5 @@ void postgres_picture_tell(struct postgres *p, struct round *r, const struct pg_
 	pg_answer_release(&a);
 	free(t.named_seen);
 	str_release(&t.path);
-	str_release(&t.identity);
-	str_release(&t.key);
+	pg_who_release(&t.who);
 }
