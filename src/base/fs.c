@@ -7,15 +7,32 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+	FS_WAIT_MS = 5000
+};
+
 static int fs_error(struct err *err, enum err_code code, const char *what, const char *path)
 {
 	return err_set(err, code, "can't %s %s: %s", what, path, strerror(errno));
+}
+
+/* A pipe (`--config <(...)`) is waited for, and not for ever; errno says why it was in vain. */
+static bool fs_wait(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int n = poll(&p, 1, FS_WAIT_MS);
+
+	if (n == 0)
+		errno = ETIMEDOUT;
+	return n > 0;
 }
 
 static int fs_read_fd(int fd, const char *path, struct str *out, struct err *err)
@@ -24,7 +41,7 @@ static int fs_read_fd(int fd, const char *path, struct str *out, struct err *err
 	ssize_t n;
 
 	while ((n = read(fd, buf, sizeof(buf))) != 0) {
-		if (n < 0 && errno == EINTR)
+		if (n < 0 && (errno == EINTR || (errno == EAGAIN && fs_wait(fd))))
 			continue;
 		if (n < 0)
 			return fs_error(err, ERR_IO, "read", path);

@@ -7,8 +7,9 @@ struct err;
 struct str;
 
 /*
- * Reads a whole regular file into out (whose cap is the limit). Errors name the path and what is
- * wrong with it: absent, a directory, unreadable, larger than the cap.
+ * Reads a whole file into out (whose cap is the limit); a pipe is waited for, at most 5 s at a
+ * time. Errors name the path and what is wrong with it: absent, a directory, unreadable, larger
+ * than the cap.
  */
 int fs_read(const char *path, struct str *out, struct err *err);
 

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from contract.schema import Schema
-from servers import Home, free_port, silent_server
+from servers import Home, baton_path, free_port, silent_server
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -120,6 +120,12 @@ class Configs(unittest.TestCase):
         os.chmod(folder + "/latin1", 0)
         if os.geteuid() != 0:
             self.assertIn("Permission denied", self.wrong("-c", folder + "/latin1"))
+
+    def test_a_config_from_a_pipe(self):
+        done = subprocess.run(["bash", "-c", f"{baton_path()} list -c <(sleep 0.3; echo 'them: x')"],
+                              env=self.home.env(), capture_output=True, text=True, timeout=30)
+        self.assertEqual(done.returncode, 78)
+        self.assertRegex(done.stderr, r":1:1: unknown key 'them' in the config; did you mean 'theme'\?\n\Z")
 
     def test_an_empty_config_leaves_it_to_the_environment(self):
         self.home.write_config("# nothing yet\n")
