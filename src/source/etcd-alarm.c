@@ -9,8 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maintenance/Alarm with the action GET: an alarm of one member makes the whole cluster refuse
- * writes. */
+/*
+ * Maintenance/Alarm with the action GET: an alarm of one member makes the whole cluster refuse
+ * writes. etcd sends even this question through its raft log (v3_server.go), which is a write on
+ * every member. So it is asked only where a member's status, which costs nothing, speaks of an
+ * alarm, and until that is over.
+ */
 
 static const char *alarm_word(int32_t alarm)
 {
@@ -42,6 +46,16 @@ static void alarms_keep(struct etcd *e, const Etcdpb__AlarmResponse *answer)
 	}
 }
 
+static bool alarm_is_likely(const struct etcd *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_members; i++)
+		if (e->members[i].errors && strstr(e->members[i].errors, "alarm:"))
+			return true;
+	return e->n_alarms > 0;
+}
+
 int etcd_read_alarms(struct etcd *e, int64_t deadline_ms, struct err *err)
 {
 	int64_t now_ms = http_loop_now_ms(e->loop);
@@ -50,6 +64,8 @@ int etcd_read_alarms(struct etcd *e, int64_t deadline_ms, struct err *err)
 	size_t before;
 	int rc;
 
+	if (!alarm_is_likely(e))
+		return 0;
 	if (e->alarms_ms != TIME_UNKNOWN && now_ms - e->alarms_ms < ETCD_STATUS_EVERY_MS)
 		return 0;
 	e->alarms_ms = now_ms;

@@ -476,11 +476,11 @@ static int poll_once(struct etcd *e, int64_t deadline_ms, struct err *err)
 	etcd_ask_members(e, false);
 	rc = poll_keys(e, deadline_ms, err);
 	if (!rc)
-		rc = etcd_read_alarms(e, deadline_ms, err);
-	if (!rc)
 		rc = etcd_ttl_tick(e, deadline_ms, err);
 	if (!rc)
 		rc = poll_members(e, deadline_ms, err);
+	if (!rc)
+		rc = etcd_read_alarms(e, deadline_ms, err);
 	if (!rc && (e->told_all || round_one_shot(e->r)))
 		rc = etcd_history(e, deadline_ms, err);
 	return rc;

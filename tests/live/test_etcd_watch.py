@@ -160,9 +160,23 @@ class Alarms(unittest.TestCase):
                 etcd.put(f"fill/{n}", "x" * 4096)
         source, rows = picture(config(etcd))
         self.assertIn("ctl/elections/job", rows)
+        self.assertIn("NOSPACE", str(source["detail"]))
+        self.assertIn("read-only-cluster", [f["code"] for f in source["findings"]])
         with Watching(config(etcd)) as seen:
             seen.leader("node-a")
-        self.assertEqual(source["state"], "ok")
+
+    @on_each()
+    def test_an_alarm_that_comes_and_goes_is_seen(self, etcd):
+        def alarmed(line):
+            return line["event"] == "source" and "NOSPACE" in str(line["source"]["detail"])
+        etcd.put("elections/job/aa", "node-a")
+        with Watching(config(etcd)) as seen:
+            seen.leader("node-a")
+            etcd.alarm("NOSPACE")
+            at, _ = seen.find(alarmed, what="the alarm")
+            etcd.alarm("NOSPACE", False)
+            wait_until(lambda: any(when > at and line["event"] == "source" and not alarmed(line)
+                                   for when, line in list(seen.lines)), what="the alarm's end")
 
 
 if __name__ == "__main__":
