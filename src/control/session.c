@@ -203,6 +203,21 @@ static void session_open_memory(struct session *s, const char *identity)
 		    identity, &err) ||
 		memory_file_load(&s->file, &s->memory, &err))
 		session_memory_failed(s, &err);
+	memory_set_back(&s->memory, session_now_us(s));
+}
+
+/* What was seen before our clock was set back would else be seen in the future. */
+static void session_check_clock(struct session *s)
+{
+	int64_t now_us = session_now_us(s);
+
+	/* A step of less than a second is a clock that is kept right. */
+	if (now_us < s->wall_us - 1000000 && memory_set_back(&s->memory, now_us)) {
+		picture_redo(&s->picture, session_now_ms(s));
+		session_event_source(s, "source",
+			"our clock was set back: ages that were seen before are too short now");
+	}
+	s->wall_us = now_us;
 }
 
 /* The memory of one server says nothing about another: a restored or exchanged server begins anew.
@@ -404,6 +419,7 @@ static void session_succeeded(struct session *s)
 	session_set_state(
 		s, degraded.code ? SOURCE_DEGRADED : SOURCE_OK, degraded.code ? &degraded : NULL);
 	session_bind_memory(s);
+	session_check_clock(s);
 	session_judge(s);
 	/* Of what only a part was read, the rest need not have gone. */
 	if (s->round.complete && !s->round.degraded)

@@ -59,6 +59,7 @@ struct session {
 	int64_t error_since_us;
 	int64_t picture_ms;
 	int64_t saved_ms;
+	int64_t wall_us; /* our clock when it was last looked at, to see that it was set back */
 	unsigned failures;
 	unsigned seed;
 

@@ -332,6 +332,43 @@ void memory_observe_gone(
 		*ret = o;
 }
 
+static bool set_back(int64_t *at_us, int64_t now_us)
+{
+	if (*at_us <= now_us)
+		return false;
+	*at_us = now_us;
+	return true;
+}
+
+bool memory_set_back(struct memory *m, int64_t now_us)
+{
+	bool any = set_back(&m->confirmed_us, now_us);
+	struct remembered *r;
+	size_t pos = 0;
+
+	while ((r = memory_next(m, &pos)) != NULL) {
+		int64_t *const own[] = { &r->known_since_us, &r->last_seen_us, &r->holder_since_us,
+			&r->state_since_us, &r->last_change_us };
+		struct remembered_past *p = r->past;
+		size_t i;
+
+		for (i = 0; i < ARRAY_LEN(own); i++)
+			any |= set_back(own[i], now_us);
+		for (i = 0; p && i < MEMORY_CHANGES; i++)
+			any |= set_back(&p->changes_us[i], now_us);
+		if (p) {
+			int64_t *const past[] = { &p->first_session_us, &p->session_since_us,
+				&p->previous_since_us, &p->previous_until_us, &p->previous_seen_us,
+				&p->overlap_us, &p->regress_us, &p->renamed_us };
+
+			for (i = 0; i < ARRAY_LEN(past); i++)
+				any |= set_back(past[i], now_us);
+		}
+	}
+	m->dirty |= any;
+	return any;
+}
+
 void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us)
 {
 	struct observed ignored = { 0 };

@@ -128,6 +128,11 @@ struct remembered *memory_observe(struct memory *m, const struct singleton *s, i
 void memory_observe_gone(
 	struct memory *m, const char *id, int64_t now_ms, int64_t now_us, struct observed *ret);
 /*
+ * Our clock was set back: what is remembered to have been later than now was at the latest now, as
+ * far as this clock can tell. Returns whether anything was.
+ */
+bool memory_set_back(struct memory *m, int64_t now_us);
+/*
  * Notes that a full picture was read, the rows of which that changed were observed. What an earlier
  * run saw held, and this picture does not have, went meanwhile: it is seen to be free now.
  */

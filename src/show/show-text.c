@@ -58,7 +58,7 @@ static void text_age(struct str *out, int64_t now_us, int64_t since_us)
 	char age[CLOCK_TEXT_MAX] = "-";
 
 	if (since_us != TIME_UNKNOWN)
-		clock_format_age(age, (now_us - since_us) / 1000);
+		clock_format_age(age, now_us > since_us ? (now_us - since_us) / 1000 : 0);
 	str_add(out, age);
 }
 

@@ -1,13 +1,10 @@
-"""What a strict user finds with files and a silent port alone: passwords, standard error, times, the config's odd shapes."""
+"""What a strict user finds with files alone: passwords, pipes, the config's odd shapes."""
 
 import os
-import sys
-import time
+import subprocess
 import unittest
 
-from servers import Home, silent_server
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tty"))
+from servers import Home, baton_path
 
 
 class Files(unittest.TestCase):
@@ -22,11 +19,6 @@ class Files(unittest.TestCase):
         os.chmod(path, mode)
         return path
 
-    def silent(self):
-        server = silent_server()
-        self.addCleanup(server.close)
-        return server.port
-
     def test_a_password_file_without_a_password(self):
         fifo = os.path.join(self.home.folder.path, "fifo")
         os.mkfifo(fifo)
@@ -39,6 +31,16 @@ class Files(unittest.TestCase):
                     done = self.home.baton("list")
                     self.assertEqual(done.code, 69, done)
                     self.assertIn(f"a: password_file: the first line of {path} is empty", done.err)
+
+    def test_a_config_that_comes_slowly_through_a_pipe(self):
+        out = self.shell("(sleep 0.3; echo 'sources: {a: {kind: etcd, endpoints: x}}') | baton list -c /dev/stdin")
+        self.assertRegex(out.stderr, r"^baton: a: .*http://x")
+        out = self.shell("(sleep 0.2; echo 'bad: 1') | (sleep 0.1; baton list -c /dev/stdin)")
+        self.assertRegex(out.stderr, r"/dev/stdin:1:1: unknown key 'bad'")
+
+    def shell(self, command):
+        return subprocess.run(["bash", "-c", command.replace("baton", baton_path())], env=self.home.env(), timeout=60,
+                              capture_output=True, text=True)
 
 
 if __name__ == "__main__":

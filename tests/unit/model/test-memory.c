@@ -844,6 +844,32 @@ static void what_went_between_two_runs_is_free(void **state)
 	memory_release(&later);
 }
 
+/* A clock that was an hour ahead, and was set right: nothing was seen in the future. */
+static void a_clock_that_is_set_back_takes_the_memory_along(void **state)
+{
+	const int64_t now_us = start_us + 50000000;
+	struct memory m;
+	struct remembered *r;
+
+	(void)state;
+	memory_init(&m);
+	see(&m, 0, 9, &a, NULL, NULL);
+	see(&m, 3600, 4, &b, NULL, NULL);
+	see(&m, 3700, 4, &b, NULL, NULL);
+	memory_confirm(&m, 1, start_us + INT64_C(3700000000));
+	assert_true(memory_set_back(&m, now_us));
+	assert_false(memory_set_back(&m, now_us));
+	r = memory_find(&m, "s/app:1");
+	assert_int_equal(r->known_since_us, start_us);
+	assert_int_equal(r->holder_since_us, now_us);
+	assert_int_equal(r->last_seen_us, now_us);
+	assert_int_equal(r->past->previous_until_us, now_us);
+	assert_int_equal(r->past->regress_us, now_us);
+	assert_int_equal(r->past->renamed_us, TIME_UNKNOWN);
+	assert_int_equal(m.confirmed_us, now_us);
+	memory_release(&m);
+}
+
 static void what_was_seen_last_counts_after_a_restart(void **state)
 {
 	struct memory old, newer, run;
@@ -971,6 +997,7 @@ int main(void)
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(the_last_look_before_a_change_is_kept),
 		cmocka_unit_test(what_went_between_two_runs_is_free),
+		cmocka_unit_test(a_clock_that_is_set_back_takes_the_memory_along),
 		cmocka_unit_test(an_empty_memory_is_a_file_too),
 		cmocka_unit_test(the_checksum_is_crc_32),
 		cmocka_unit_test(a_cut_file_adds_nothing),
