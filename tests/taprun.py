@@ -24,14 +24,23 @@ class TapResult(unittest.TestResult):
         self.number = 0
         self.started = 0.0
         self.bad_subtest = False
+        self.good_subtests = self.skipped_subtests = 0
 
     def startTest(self, test):
         super().startTest(test)
         self.started = time.monotonic()
         self.bad_subtest = False
+        self.good_subtests = self.skipped_subtests = 0
+
+    def stopTest(self, test):
+        """One subtest was skipped, another passed: both are told."""
+        if self.skipped_subtests and self.good_subtests and not self.bad_subtest:
+            self._line(True, test)
+        super().stopTest(test)
 
     def _line(self, good, test, more="", text=""):
         self.number += 1
+        test = getattr(test, "test_case", test)  # of a subtest
         name = getattr(test, "_testMethodName", None)
         name = f"{type(test).__name__}.{name}" if name else str(test)
         spent = time.monotonic() - self.started if self.started else 0.0
@@ -47,6 +56,7 @@ class TapResult(unittest.TestResult):
 
     def addSkip(self, test, reason):
         super().addSkip(test, reason)
+        self.skipped_subtests += hasattr(test, "test_case")
         self._line(True, test, f" # SKIP {reason}")
 
     def addError(self, test, err):
@@ -59,7 +69,9 @@ class TapResult(unittest.TestResult):
 
     def addSubTest(self, test, subtest, err):
         super().addSubTest(test, subtest, err)
-        if err is not None:
+        if err is None:
+            self.good_subtests += 1
+        else:
             self.bad_subtest = True
             self._line(False, test, f" {subtest._subDescription()}",
                        text=self._exc_info_to_string(err, test))
