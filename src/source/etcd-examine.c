@@ -105,15 +105,22 @@ static int examine_scope(struct etcd *e, const struct etcd_scope *s, int64_t dea
 	return rc;
 }
 
+/* What ends an alarm (etcd's operations guide, "Maintenance" and "Data corruption"). */
+static const char *alarm_advice(const char *alarm)
+{
+	if (strncmp(alarm, "CORRUPT", 7) == 0)
+		return "replace the member whose data is corrupt, then etcdctl alarm disarm";
+	return "compact, defragment, then etcdctl alarm disarm";
+}
+
 static void examine_alarms(struct etcd *e, struct report *report)
 {
 	size_t i;
 
 	for (i = 0; i < e->n_alarms; i++)
-		report_add(report, "fail", "alarm",
-			"compact, defragment, then etcdctl alarm disarm; no hand-over can succeed "
-			"until then",
-			"%s is on: the cluster refuses writes", e->alarms[i]);
+		report_add(report, "fail", "alarm", alarm_advice(e->alarms[i]),
+			"%s is on: the cluster refuses writes, and no hand-over can succeed",
+			e->alarms[i]);
 	if (!e->n_alarms)
 		report_add(report, "ok", "alarm", NULL, "none that we may see");
 }

@@ -4,8 +4,7 @@ import time
 import unittest
 
 from etcd_rows import Watching, config, keys_of, picture
-from servers import lease_hex, on_each, wait_until
-
+from servers import Home, lease_hex, on_each, wait_until
 
 class Rows(unittest.TestCase):
     def agree(self, row, keys):
@@ -106,6 +105,10 @@ class Rows(unittest.TestCase):
         self.assertLess(row["lease_remaining_ms"], 0)
         self.assertAlmostEqual(row["lease_remaining_ms"] / 1000, etcd.ttl(gone.lease)[0], delta=2.5)
         self.assertIn("stale-holder", [f["code"] for f in row["findings"]])
+        with Home(config(etcd)) as home:
+            doctor = home.baton("doctor").out
+        self.assertIn("replace the member whose data is corrupt", doctor)
+        self.assertNotIn("compact", doctor)
         gone.close()
 
     @on_each()
