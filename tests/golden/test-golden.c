@@ -284,8 +284,8 @@ static void every_size(void **state)
 
 	(void)state;
 	for (v = 0; v < 8; v++)
-		for (w = 1; w <= 260; w += w < 4 ? 1 : 37)
-			for (h = 1; h <= 60; h += h < 4 ? 1 : 13) {
+		for (w = 1; w <= 260; w += w < 4 ? 1 : v < 4 ? 37 : 73)
+			for (h = 1; h <= 60; h += h < 4 ? 1 : v < 4 ? 13 : 27) {
 				struct golden g = { .board = boards[v / 4],
 					.view = views[v % 4],
 					.w = w,
