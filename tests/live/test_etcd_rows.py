@@ -4,6 +4,7 @@ import time
 import unittest
 
 from etcd_rows import Watching, config, keys_of, picture
+
 from servers import Home, lease_hex, on_each, wait_until
 
 class Rows(unittest.TestCase):

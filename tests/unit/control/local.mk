@@ -3,11 +3,12 @@ unit_tests += \
 	tests/bin/test-control-memory-file \
 	tests/bin/test-control-settings
 
-tests_bin_test_control_fleet_SOURCES = tests/unit/control/test-fleet.c tests/unit/control/script.h \
+tests_bin_test_control_fleet_SOURCES = tests/unit/control/test-fleet.c tests/unit/control/folder.h tests/unit/control/script.h \
 	tests/unit/unit.h
 tests_bin_test_control_fleet_LDADD = $(CONTROL_TEST_LIBS)
 
-tests_bin_test_control_memory_file_SOURCES = tests/unit/control/test-memory-file.c tests/unit/unit.h
+tests_bin_test_control_memory_file_SOURCES = tests/unit/control/test-memory-file.c \
+	tests/unit/control/folder.h tests/unit/unit.h
 tests_bin_test_control_memory_file_LDADD = $(CONTROL_TEST_LIBS)
 
 tests_bin_test_control_settings_SOURCES = tests/unit/control/test-settings.c tests/unit/unit.h

@@ -1,38 +1,15 @@
 #include "config.h"
 
 #include "tests/unit/unit.h"
+#include "tests/unit/control/folder.h"
 #include "tests/unit/control/script.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 
 /* Everything here waits for a condition, with a limit that only a failure reaches. */
 enum {
 	LIMIT_MS = 20000
 };
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	return remove(path);
-}
-
-static int make_folder(void **state)
-{
-	char *path = xstrdup("/tmp/baton-test-XXXXXX");
-
-	*state = path;
-	return mkdtemp(path) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	nftw(*state, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	free(*state);
-	return 0;
-}
 
 static void sleep_a_moment(void)
 {

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "tests/unit/unit.h"
+#include "tests/unit/control/folder.h"
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -9,7 +10,6 @@
 #include "model/memory.h"
 
 #include <dirent.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,29 +18,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	return remove(path);
-}
-
-static int make_folder(void **state)
-{
-	char *path = xstrdup("/tmp/baton-test-XXXXXX");
-
-	*state = path;
-	return mkdtemp(path) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-	nftw(*state, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	free(*state);
-	return 0;
-}
 
 static void observe(struct memory *m, const char *path, const char *holder, int64_t token)
 {
