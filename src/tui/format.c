@@ -16,14 +16,13 @@ static void sooner(int64_t *next_ms, int64_t at_ms)
 		*next_ms = at_ms;
 }
 
-/* How long an age of ms reads the same. */
+/* How long an age of ms reads the same; below zero it is what is past an end, and grows as well. */
 static int64_t age_holds_ms(int64_t ms)
 {
-	int64_t unit = ms < 60000 ? 1000 : ms < 86400000 ? 60000 : 86400000;
+	int64_t size = ms < 0 ? -ms : ms;
+	int64_t unit = size < 60000 ? 1000 : size < 86400000 ? 60000 : 86400000;
 
-	if (ms < 0)
-		return ms > -60000 ? 1000 : 60000;
-	return unit - ms % unit;
+	return unit - size % unit;
 }
 
 static void format_age(char *buf, const struct model *m, int64_t ms, int64_t *next_ms)
@@ -102,17 +101,31 @@ void format_picture_age(char *buf, const struct model *m, int64_t picture_ms, in
 	}
 }
 
+/*
+ * How finely a remaining time is shown: in steps as long as what is shown is at least half of what
+ * was granted. By what is shown, not by what is, so that the number never rises but by a renewal.
+ */
+static int64_t lease_step(int64_t left, int64_t granted)
+{
+	static const int64_t steps[] = { 60000, 5000 };
+	size_t i;
+
+	for (i = 0; granted != TIME_UNKNOWN && i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (left >= 2 * steps[i] && (left - left % steps[i]) * 2 >= granted)
+			return steps[i];
+	return 1000;
+}
+
 int64_t format_lease(char *buf, const struct model *m, const struct singleton *s, int64_t *next_ms)
 {
-	int64_t left, step = 1000;
+	int64_t left, step;
 
 	if (s->lease_deadline_ms == TIME_UNKNOWN) {
 		snprintf(buf, CLOCK_TEXT_MAX, "-");
 		return TIME_UNKNOWN;
 	}
 	left = clock_minus(s->lease_deadline_ms, m->now_ms);
-	if (left >= 10000 && s->lease_granted_ms != TIME_UNKNOWN && left * 2 > s->lease_granted_ms)
-		step = left >= 120000 ? 60000 : 5000;
+	step = lease_step(left, s->lease_granted_ms);
 	if (left >= 0) {
 		/* Rounded down, and true until it falls below that. */
 		sooner(next_ms, m->now_ms + left % step + 1);
@@ -206,7 +219,12 @@ static void format_ms(
 	} else if (d->id == DETAIL_TTL_DEADLINE) {
 		int64_t left = clock_minus(d->i, m->now_ms);
 
-		format_age(buf, m, left, next_ms);
+		if (left < 0) {
+			format_age(buf, m, left, next_ms);
+		} else {
+			clock_format_age(buf, left);
+			sooner(next_ms, m->now_ms + left % 1000 + 1);
+		}
 		str_addf(out, "%s%s", left < 0 ? buf + (*buf == '-') : buf,
 			left < 0 ? " past its end" : " left");
 	} else if (d->i > -1000 && d->i < 1000) {

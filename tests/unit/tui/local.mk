@@ -12,6 +12,10 @@ unit_tests += tests/bin/test-tui-canvas
 tests_bin_test_tui_canvas_SOURCES = tests/unit/tui/test-canvas.c tests/unit/unit.h
 tests_bin_test_tui_canvas_LDADD = $(VIEW_TEST_LIBS)
 
+unit_tests += tests/bin/test-tui-format
+tests_bin_test_tui_format_SOURCES = tests/unit/tui/test-format.c tests/unit/unit.h
+tests_bin_test_tui_format_LDADD = $(VIEW_TEST_LIBS)
+
 unit_tests += tests/bin/test-tui-input
 tests_bin_test_tui_input_SOURCES = tests/unit/tui/test-input.c tests/unit/unit.h
 tests_bin_test_tui_input_LDADD = $(VIEW_TEST_LIBS)
