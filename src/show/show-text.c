@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-	TEXT_WRAP_LEAST = 40,
+	TEXT_WRAP_LEAST = 20,
 	TEXT_WRAP_PLAIN = 100, /* no terminal: as wide as the manual */
 	TEXT_INDENT = 10
 };
@@ -96,33 +96,43 @@ static void text_section_end(struct show *show, enum show_section section)
 		out_text(show->out, "  nothing yet\n");
 }
 
-/* A sentence, broken at spaces, with its lines indented. The first line stands where we are. */
-static void text_wrap(struct show *show, size_t indent, const char *text)
+/*
+ * A sentence, broken at spaces. The first line goes on at column `at`, the others stand at indent;
+ * on a terminal that is narrower than any sense, lines are TEXT_WRAP_LEAST wide.
+ */
+static void text_wrap_from(struct show *show, size_t at, size_t indent, const char *text)
 {
 	size_t columns = show->style.columns ? show->style.columns : TEXT_WRAP_PLAIN;
-	size_t room = columns > indent + TEXT_WRAP_LEAST ? columns - indent : TEXT_WRAP_LEAST;
-	size_t used = 0;
+	bool fresh = true; /* nothing stands in this line yet but the indent */
 
+	if (columns < indent + TEXT_WRAP_LEAST)
+		columns = indent + TEXT_WRAP_LEAST;
 	while (*text) {
 		size_t len = strcspn(text, " "), width;
 		char *word = xstrndup(text, len);
 
 		width = text_width(word);
-		if (used && used + 1 + width > room) {
+		if (at > indent && at + !fresh + width > columns) {
 			out_char(show->out, '\n');
 			out_spaces(show->out, indent);
-			used = 0;
-		} else if (used) {
-			out_char(show->out, ' ');
-			used++;
+			at = indent;
+			fresh = true;
 		}
+		if (!fresh)
+			out_char(show->out, ' ');
 		out_text(show->out, word);
-		used += width;
+		at += !fresh + width;
+		fresh = false;
 		free(word);
 		text += len;
 		text += strspn(text, " ");
 	}
 	out_char(show->out, '\n');
+}
+
+static void text_wrap(struct show *show, size_t indent, const char *text)
+{
+	text_wrap_from(show, indent, indent, text);
 }
 
 static void text_field(struct show *show, const char *name, const char *text)
@@ -408,7 +418,8 @@ static void text_finding(struct show *show, const struct finding *f)
 		finding_word(f->code)->word);
 	out_text(show->out, "  ");
 	out_text(show->out, head);
-	text_wrap(show, strlen(head) + 2, f->text);
+	/* The code may be long: what follows stands below its beginning. */
+	text_wrap_from(show, strlen(head) + 2, 4, f->text);
 	if (!f->advice)
 		return;
 	out_text(show->out, "    > ");
