@@ -247,8 +247,11 @@ void etcd_tell_self(struct etcd *e)
 		draft_int(d, DETAIL_LEASES_LOST, e->leases_lost);
 		draft_int(d, DETAIL_LEASES_LOST_AT, e->leases_lost_ms);
 	}
-	draft_int(d, DETAIL_KEYS_IGNORED, etcd_store_ignored(e->store));
-	draft_int(d, DETAIL_LEASES_UNREAD, e->schedule.n_unread + e->n_discover_left);
+	/* Before anything was read these are unknown, not 0. */
+	if (e->pictured) {
+		draft_int(d, DETAIL_KEYS_IGNORED, etcd_store_ignored(e->store));
+		draft_int(d, DETAIL_LEASES_UNREAD, e->schedule.n_unread + e->n_discover_left);
+	}
 	for (i = 0; i < e->n_members; i++)
 		tell_member(d, &e->members[i]);
 	round_self(e->r, draft_finish(d));

@@ -165,6 +165,11 @@ class NoEtcd(unittest.TestCase):
         self.assertIn("refused", error)
         self.assertLess(took, 3)
 
+    def test_what_was_never_read_is_unknown_and_not_0(self):
+        source, _ = picture(config(None, endpoints=[f"http://127.0.0.1:{free_port()}"]), code=69)
+        self.assertNotIn("keys_ignored", source["detail"])
+        self.assertNotIn("leases_unread", source["detail"])
+
     def test_a_name_that_is_none(self):
         error, _, _ = source_error(config(None, endpoints=["http://no-such-host.invalid:2379"]))
         self.assertIn("no-such-host.invalid", error)
