@@ -136,6 +136,31 @@ static bool watch_same_source(const struct board *a, const struct board *b, size
 	       watch_same_findings(a->cross ? a->cross[i] : NULL, b->cross ? b->cross[i] : NULL);
 }
 
+/* Whether each source of its witnesses was heard of: before that nothing is known of a role. */
+static bool watch_role_known(const struct role_view *role)
+{
+	size_t i;
+
+	for (i = 0; i < role->role->n_witnesses; i++)
+		if (role->sources[i] && role->sources[i]->state == SOURCE_CONNECTING)
+			return false;
+	return true;
+}
+
+static void watch_role(
+	struct watch *w, const struct board *board, const struct role_view *before, size_t number)
+{
+	const struct role_view *now = &board->roles[number];
+	const struct row *was = before && watch_role_known(before) ? before->self : NULL;
+	struct show show;
+
+	if (!watch_role_known(now) || (was && watch_same(was, now->self)) ||
+		!watch_wanted(w, was, now->self))
+		return;
+	show_init(&show, cli_show_ops(w->cli), &w->out, &w->style, board);
+	show_role_change(&show, was ? "changed" : "appeared", now);
+}
+
 /* Tells what differs between the board before and this one, which it takes over. */
 static void watch_board(struct watch *w, struct board *board)
 {
@@ -151,6 +176,8 @@ static void watch_board(struct watch *w, struct board *board)
 			watch_tell(w, board, "source", now, NULL);
 		watch_rows(w, board, before, now);
 	}
+	for (i = 0; i < board->n_roles; i++)
+		watch_role(w, board, w->told ? &w->told->roles[i] : NULL, i);
 	out_flush(&w->out);
 	board_unref(w->told);
 	w->told = board;
@@ -212,7 +239,7 @@ const struct command cli_command_watch = {
 	.summary = "Print a line for each change, until it is stopped.",
 	.help = "It begins with what is there: a source line for each source, and an appeared line "
 		"for each "
-		"singleton. Then come appeared, changed (state, holders, queue, token or "
+		"singleton and each role. Then come appeared, changed (state, holders, queue, token or "
 		"findings), gone and "
 		"source lines. It ends at SIGINT, SIGTERM, or when nobody reads any more; the exit "
 		"code tells "

@@ -446,8 +446,8 @@ static void js_event(struct show *show, const struct event *e)
 	jw_map_end(j);
 }
 
-static void js_change(
-	struct show *show, const char *what, const struct snapshot *snap, const struct row *row)
+static void js_change(struct show *show, const char *what, const struct snapshot *snap,
+	const struct row *row, const struct role_view *role)
 {
 	struct json_writer *j = json_of(show);
 
@@ -455,7 +455,9 @@ static void js_change(
 	jw_key_text(j, "event", what);
 	/* A source's line carries its name in the object that follows. */
 	(void)snap;
-	jw_key_text(j, "id", row ? row->s->id : NULL);
+	jw_key_text(j, "id", role ? role->self->s->id : row ? row->s->id : NULL);
+	if (role)
+		jw_key(j, "role");
 }
 
 static void js_change_end(struct show *show)

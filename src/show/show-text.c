@@ -495,7 +495,8 @@ static void text_role(struct show *show, const struct role_view *view)
 	size_t i;
 
 	if (!show->whole) {
-		text_role_row(show, view);
+		if (show->state)
+			text_role_row(show, view);
 		return;
 	}
 	out_text(show->out, "role/");
@@ -555,24 +556,47 @@ static void text_change_singleton(
 	str_release(&line);
 }
 
-static void text_change(
-	struct show *show, const char *what, const struct snapshot *snap, const struct row *row)
+static void text_change_role(struct show *show, const struct role_view *role)
 {
-	char at[CLOCK_TEXT_MAX], why[SHOW_VAIN_MAX];
-	const char *color = show->style.color && row ? text_color(board_state(snap, row)) : NULL;
+	struct str line;
+
+	str_init(&line, 1024);
+	text_findings_cell(&line, &role->self->v);
+	out_fmt(show->out, "%-9s  %s  %s", state_word(role->self->v.state)->word, role->self->s->id,
+		line.s);
+	str_release(&line);
+}
+
+static void text_change_source(struct show *show, const struct snapshot *snap)
+{
+	char why[SHOW_VAIN_MAX];
 	const char *error = show_source_error(show, snap, why, sizeof(why));
 
+	out_fmt(show->out, "%-9s  %s", source_state_word(snap->state), snap->source);
+	if (error)
+		out_fmt(show->out, "  %s", error);
+}
+
+static void text_change(struct show *show, const char *what, const struct snapshot *snap,
+	const struct row *row, const struct role_view *role)
+{
+	const char *color = NULL;
+	char at[CLOCK_TEXT_MAX];
+
+	if (show->style.color && role)
+		color = text_color(role->self->v.state);
+	else if (show->style.color && row)
+		color = text_color(board_state(snap, row));
 	clock_format_utc(at, show->now_us, 3);
 	if (color)
 		out_text(show->out, color);
 	out_fmt(show->out, "%s  %-8s  ", at, what);
-	if (row) {
+	if (role)
+		text_change_role(show, role);
+	else if (row)
 		text_change_singleton(show, snap, row);
-	} else {
-		out_fmt(show->out, "%-9s  %s", source_state_word(snap->state), snap->source);
-		if (error)
-			out_fmt(show->out, "  %s", error);
-	}
+	else
+		text_change_source(show, snap);
 	if (color)
 		out_text(show->out, "\033[0m");
 	out_char(show->out, '\n');

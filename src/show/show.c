@@ -319,10 +319,17 @@ void show_role(struct show *show, const struct role_view *role)
 void show_change(struct show *show, const struct board *board, const char *what,
 	const struct snapshot *snap, const struct row *row)
 {
-	show->ops->change(show, what, snap, row);
+	show->ops->change(show, what, snap, row, NULL);
 	if (row)
 		walk_singleton(show, snap, row);
 	else
 		walk_source(show, snap, show_cross(board, snap));
+	show->ops->change_end(show);
+}
+
+void show_role_change(struct show *show, const char *what, const struct role_view *role)
+{
+	show->ops->change(show, what, NULL, NULL, role);
+	walk_role(show, role);
 	show->ops->change_end(show);
 }

@@ -63,7 +63,7 @@ struct show_ops {
 	/* A line of watch: what is "appeared", "changed", "gone" or "source"; row NULL for a
 	 * source. */
 	void (*change)(struct show *show, const char *what, const struct snapshot *snap,
-		const struct row *row);
+		const struct row *row, const struct role_view *role);
 	void (*change_end)(struct show *show);
 };
 
@@ -81,6 +81,8 @@ void show_one(struct show *show, const struct board *board, const struct snapsho
 	const struct row *row, struct event *const *events, size_t n_events);
 /* One role with its witnesses. */
 void show_role(struct show *show, const struct role_view *role);
+/* The same of a role: what is "appeared" or "changed". */
+void show_role_change(struct show *show, const char *what, const struct role_view *role);
 /* One change, on a line of its own. */
 void show_change(struct show *show, const struct board *board, const char *what,
 	const struct snapshot *snap, const struct row *row);

@@ -1,9 +1,13 @@
 """What scripts may hold on to, on a real PostgreSQL and both etcds: fields that are always there, and what they say."""
 
+import json
+import os
 import unittest
 
+from contract.schema import Schema
 from servers import Etcd, Home, Postgres, close_all, wait_until
 
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ALWAYS = {
     "pg-advisory": ["pid", "backend_start", "user", "client", "database", "mode", "state", "state_change", "query_start",
                     "xact_start"],
@@ -106,6 +110,39 @@ sources:
                          [("seen", "earlier"), ("seen", "earlier"), ("hand-over", "later")])
         self.assertEqual(sorted(e["at"] for e in history), [e["at"] for e in history])
         b.close()
+
+    def test_watch_tells_what_becomes_of_a_role(self):
+        """The worst that there is to tell, two at once, shows at a role only."""
+        home = self.home()
+        with open(home.config, "a", encoding="utf-8") as config:
+            config.write("roles: {nightly: {witnesses: [orders/postgres:99, ctl/elections/billing]}}\n")
+        watch = home.popen("watch", "--json", stdout=-1, text=True)
+        self.addCleanup(watch.stdout.close)
+        self.addCleanup(watch.wait, 20)
+        self.addCleanup(watch.kill)
+        with open(os.path.join(TOP, "doc", "baton-1.schema.json"), encoding="utf-8") as file:
+            schema = Schema(json.load(file))
+
+        def role_line():
+            for text in watch.stdout:
+                line = json.loads(text)
+                self.assertEqual(schema.faults(line), [])
+                if line["id"] == "role/nightly":
+                    return line["event"], line["role"]["state"], [f["code"] for f in line["role"]["findings"]]
+            return None
+
+        self.assertEqual(role_line(), ("appeared", "CONTENDED", []))
+        session = self.pg.session(app="second")
+        session.run("select pg_advisory_lock(99)")
+        self.assertEqual(role_line(), ("changed", "DUPLICATE", ["dup-holder"]))
+        session.close()
+        self.assertEqual(role_line(), ("changed", "CONTENDED", ["dup-holder"]))
+        with home.popen("watch", "--state", "contended", stdout=-1, text=True) as text:
+            for line in text.stdout:
+                if "role/" in line:
+                    self.assertRegex(line, r"Z  appeared  CONTENDED  role/nightly  -\n$")
+                    break
+            text.terminate()
 
     def pg_gone(self, home, lock):
         wait_until(lambda: lock not in home.baton("list", "--no-memory").out, 10)
