@@ -346,7 +346,9 @@ def machine():
         memory = int(re.search(r"MemTotal:\s+(\d+)", info.read()).group(1)) / 1e6
     with open("/etc/os-release", encoding="utf-8") as release:
         system = re.search(r'PRETTY_NAME="([^"]+)"', release.read()).group(1)
-    return f"{os.cpu_count()} cores of {model}, {memory:.0f} GB, {system}, Linux {platform.release()}"
+    load = os.getloadavg()[0]
+    return (f"{os.cpu_count()} cores of {model}, {memory:.0f} GB, {system}, Linux {platform.release()}, with a load average "
+            f"of {load:.1f} before it began")
 
 
 def versions(options):
@@ -379,7 +381,7 @@ def parse():
 
 def main():
     options = parse()
-    bench, failed = Bench(options), 0
+    bench, failed, where = Bench(options), 0, machine()
     for name in options.only:
         say(name)
         try:
@@ -387,7 +389,7 @@ def main():
         except Exception as error:  # the other figures are wanted all the same
             say(f"{name} failed: {error}")
             failed += 1
-    facts = f"Measured on {machine()}. {versions(options)}. Medians, with the least and the most of n runs."
+    facts = f"Measured on {where}. {versions(options)}. Medians, with the least and the most of n runs."
     text = f"{facts}\n\n{bench.table.markdown()}\n"
     print(text)
     if options.write:
