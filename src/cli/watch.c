@@ -239,7 +239,8 @@ const struct command cli_command_watch = {
 	.summary = "Print a line for each change, until it is stopped.",
 	.help = "It begins with what is there: a source line for each source, and an appeared line "
 		"for each "
-		"singleton and each role. Then come appeared, changed (state, holders, queue, token or "
+		"singleton and each role. Then come appeared, changed (state, holders, queue, "
+		"token or "
 		"findings), gone and "
 		"source lines. It ends at SIGINT, SIGTERM, or when nobody reads any more; the exit "
 		"code tells "
