@@ -106,12 +106,12 @@ size_t discovery_look(struct discovered found[DISCOVERY_MAX])
 	return n;
 }
 
-void discovery_explain(const char *config_path, struct str *out)
+void discovery_explain(const char *config_path, bool there, struct str *out)
 {
 	str_add(out, "No source to look at. Looked for:\n");
 	str_addf(out, "  a config file     %s: %s\n",
 		config_path ? config_path : "baton/config.yaml in XDG_CONFIG_HOME or HOME/.config",
-		"not there, or without sources");
+		there ? "names no source" : "not there");
 	str_add(out, "  PostgreSQL        PGHOST, PGHOSTADDR, PGSERVICE, PGDATABASE or PGPORT: "
 		     "none is set\n"
 		     "  etcd              ETCDCTL_ENDPOINTS: not set\n"

@@ -29,7 +29,7 @@ enum {
 size_t discovery_look(struct discovered found[DISCOVERY_MAX]);
 
 /* What discovery_look looks for, and how to point the program at something: sentences, one
- * paragraph a line. */
-void discovery_explain(const char *config_path, struct str *out);
+ * paragraph a line. there: the config was read, and names no source. */
+void discovery_explain(const char *config_path, bool there, struct str *out);
 
 #endif

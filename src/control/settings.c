@@ -541,7 +541,7 @@ static void settings_explain(struct settings *s, const char *standard)
 	if (s->n_sources)
 		return;
 	str_init(&text, 8192);
-	discovery_explain(s->path ? s->path : standard, &text);
+	discovery_explain(s->path ? s->path : standard, s->path != NULL, &text);
 	s->looked_for = str_take(&text);
 }
 

@@ -38,6 +38,11 @@ class Files(unittest.TestCase):
         out = self.shell("(sleep 0.2; echo 'bad: 1') | (sleep 0.1; baton list -c /dev/stdin)")
         self.assertRegex(out.stderr, r"/dev/stdin:1:1: unknown key 'bad'")
 
+    def test_a_config_that_is_there_is_not_said_to_be_absent(self):
+        self.assertRegex(self.home.baton("list").err, r"config.yaml: not there\n")
+        self.home.write_config("# nothing yet\n")
+        self.assertRegex(self.home.baton("list").err, r"config.yaml: names no source\n")
+
     def shell(self, command):
         return subprocess.run(["bash", "-c", command.replace("baton", baton_path())], env=self.home.env(), timeout=60,
                               capture_output=True, text=True)
