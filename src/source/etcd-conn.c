@@ -12,6 +12,7 @@ enum {
 	CONNECT_LEAST_MS = 300,
 	STATUS_LIMIT_MS = 2000,
 	WOKEN_SLICE_MS = 50,
+	NUDGE_MS = 50,
 	ERRORS_MAX = 600
 };
 
@@ -36,13 +37,22 @@ int etcd_step(struct etcd *e, int64_t until_ms, struct err *err)
 int etcd_run(struct etcd *e, const bool *done, int64_t deadline_ms, struct err *err)
 {
 	while (!*done) {
+		int64_t now_ms = http_loop_now_ms(e->loop);
+		/* The calls have the deadline themselves, and say better what did not happen. */
+		int64_t until_ms = deadline_ms + 2 * WOKEN_SLICE_MS;
 		int rc;
 
-		if (http_loop_now_ms(e->loop) > deadline_ms + WOKEN_SLICE_MS)
+		if (now_ms > deadline_ms + WOKEN_SLICE_MS)
 			return err_set(err, ERR_TIMEOUT, "%s did not answer in time",
 				e->members[e->current].endpoint.text);
-		/* The calls have the deadline themselves, and say better what did not happen. */
-		rc = etcd_step(e, deadline_ms + 2 * WOKEN_SLICE_MS, err);
+		/*
+		 * With many calls on one connection libcurl 7.88.1 now and then takes in the end of
+		 * one while it drives another, and then waits for a socket that has nothing more to
+		 * say (one in fifteen rounds of 20,000 calls hung so). Driven again, it finds it.
+		 */
+		if (until_ms > now_ms + NUDGE_MS)
+			until_ms = now_ms + NUDGE_MS;
+		rc = etcd_step(e, until_ms, err);
 		if (rc)
 			return rc;
 	}
