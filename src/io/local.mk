@@ -5,6 +5,8 @@ src_libio_a_SOURCES = \
 	src/io/http.c src/io/http.h \
 	src/io/http-endpoint.c \
 	src/io/http-error.c \
+	src/io/kubeconfig.h \
+	src/io/rest.h \
 	src/io/wire.c src/io/wire.h \
 	src/io/pg.c src/io/pg.h \
 	src/io/pg-explain.c src/io/pg-explain.h \
