@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "model/draft.h"
+#include "model/schedule.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
@@ -26,11 +27,30 @@ struct draft_detail {
 	int64_t value; /* or the offset of the text */
 };
 
+/* The details of one thing: they stand together. */
+struct draft_details {
+	size_t first, n;
+};
+
 struct draft_claim {
 	enum claim_kind kind;
 	uint32_t position;
 	size_t identity, key; /* offsets into the texts */
-	size_t first, n;      /* details */
+	struct draft_details details;
+};
+
+struct draft_run {
+	struct run facts; /* its texts are not looked at, but those below */
+	size_t name, key;
+	size_t first_pod, n_pods;
+	struct draft_details details;
+};
+
+struct draft_pod {
+	struct pod facts;
+	size_t name, key;
+	int64_t node, reason; /* NO_TEXT */
+	struct draft_details details;
 };
 
 struct draft {
@@ -39,9 +59,22 @@ struct draft {
 	int64_t name;
 	struct str texts;
 	struct draft_detail *details;
-	size_t n_details, cap_details, n_own; /* n_own: those of the singleton itself */
+	size_t n_details, cap_details;
 	struct draft_claim *claims;
 	size_t n_claims, cap_claims;
+	struct draft_run *runs;
+	size_t n_runs, cap_runs;
+	struct draft_pod *pods;
+	size_t n_pods, cap_pods;
+	const struct schedule *schedule; /* our reference; NULL */
+	struct draft_details own;        /* of the singleton itself */
+	/* Which of all these the next detail belongs to. */
+	enum {
+		LAST_OWN,
+		LAST_CLAIM,
+		LAST_RUN,
+		LAST_POD
+	} last;
 };
 
 struct draft *draft_new(void)
@@ -57,8 +90,11 @@ void draft_free(struct draft *d)
 	if (!d)
 		return;
 	str_release(&d->texts);
+	schedule_unref(d->schedule);
 	free(d->details);
 	free(d->claims);
+	free(d->runs);
+	free(d->pods);
 	free(d);
 }
 
@@ -98,7 +134,11 @@ void draft_begin(struct draft *d, enum mechanism mechanism, const char *source,
 	const void *path_bytes, size_t path_len)
 {
 	str_clear(&d->texts);
-	d->n_details = d->n_claims = d->n_own = 0;
+	d->n_details = d->n_claims = d->n_runs = d->n_pods = 0;
+	d->own = (struct draft_details){ 0 };
+	d->last = LAST_OWN;
+	schedule_unref(d->schedule);
+	d->schedule = NULL;
 	d->name = NO_TEXT;
 	d->head = (struct singleton){
 		.refs = 1,
@@ -141,9 +181,10 @@ void draft_claim(struct draft *d, enum claim_kind kind, const void *identity, si
 
 	MEM_GROW(d->claims, d->n_claims, d->cap_claims);
 	c = &d->claims[d->n_claims++];
-	*c = (struct draft_claim){ .kind = kind, .first = d->n_details };
+	*c = (struct draft_claim){ .kind = kind, .details.first = d->n_details };
 	c->identity = draft_raw_text(d, identity, identity_len);
 	c->key = draft_own_text(d, key);
+	d->last = LAST_CLAIM;
 }
 
 void draft_position(struct draft *d, uint32_t position)
@@ -151,18 +192,106 @@ void draft_position(struct draft *d, uint32_t position)
 	d->claims[d->n_claims - 1].position = position;
 }
 
+void draft_schedule(struct draft *d, const struct schedule *schedule)
+{
+	schedule_unref(d->schedule);
+	d->schedule = schedule_ref(schedule);
+}
+
+void draft_run(struct draft *d, const struct run *run)
+{
+	struct draft_run *r;
+
+	MEM_GROW(d->runs, d->n_runs, d->cap_runs);
+	r = &d->runs[d->n_runs++];
+	*r = (struct draft_run){
+		.facts = *run, .first_pod = d->n_pods, .details.first = d->n_details
+	};
+	r->name = draft_raw_text(d, run->name, strlen(run->name));
+	r->key = draft_raw_text(d, run->key, strlen(run->key));
+	d->last = LAST_RUN;
+}
+
+static int64_t draft_optional_text(struct draft *d, const char *raw)
+{
+	return raw ? (int64_t)draft_raw_text(d, raw, strlen(raw)) : NO_TEXT;
+}
+
+void draft_pod(struct draft *d, const struct pod *pod)
+{
+	struct draft_pod *p;
+
+	MEM_GROW(d->pods, d->n_pods, d->cap_pods);
+	p = &d->pods[d->n_pods++];
+	*p = (struct draft_pod){ .facts = *pod, .details.first = d->n_details };
+	p->facts.alive = pod_alive(pod);
+	p->name = draft_raw_text(d, pod->name, strlen(pod->name));
+	p->key = draft_raw_text(d, pod->key, strlen(pod->key));
+	p->node = draft_optional_text(d, pod->node);
+	p->reason = draft_optional_text(d, pod->reason);
+	d->runs[d->n_runs - 1].n_pods++;
+	d->last = LAST_POD;
+}
+
+/* The pods of a drafted run, as far as run_alive looks at them. */
+static enum tristate draft_run_alive(const struct draft *d, const struct draft_run *r)
+{
+	struct run run = r->facts;
+	struct pod *pods = xcalloc(r->n_pods + 1, sizeof(*pods));
+	size_t i;
+
+	for (i = 0; i < r->n_pods; i++)
+		pods[i] = d->pods[r->first_pod + i].facts;
+	run.pods = pods;
+	run.n_pods = (uint32_t)r->n_pods;
+	run.alive = run_alive(&run);
+	free(pods);
+	return run.alive;
+}
+
+void draft_run_holders(struct draft *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_runs; i++) {
+		struct draft_run *r = &d->runs[i];
+		struct draft_claim *c;
+
+		if (draft_run_alive(d, r) == TRI_NO)
+			continue;
+		MEM_GROW(d->claims, d->n_claims, d->cap_claims);
+		c = &d->claims[d->n_claims++];
+		*c = (struct draft_claim){ .kind = CLAIM_HOLDER,
+			.identity = r->name,
+			.key = r->key,
+			.details.first = d->n_details };
+		d->last = LAST_CLAIM;
+	}
+}
+
+static struct draft_details *draft_last(struct draft *d)
+{
+	switch (d->last) {
+	case LAST_CLAIM:
+		return &d->claims[d->n_claims - 1].details;
+	case LAST_RUN:
+		return &d->runs[d->n_runs - 1].details;
+	case LAST_POD:
+		return &d->pods[d->n_pods - 1].details;
+	default:
+		return &d->own;
+	}
+}
+
 static void draft_add(struct draft *d, struct draft_detail detail)
 {
-	struct draft_claim *c = d->n_claims ? &d->claims[d->n_claims - 1] : NULL;
+	struct draft_details *last = draft_last(d);
 
-	if ((c ? c->n : d->n_own) >= DRAFT_DETAILS_MAX)
+	if (last->n >= DRAFT_DETAILS_MAX)
 		return;
 	MEM_GROW(d->details, d->n_details, d->cap_details);
 	d->details[d->n_details++] = detail;
-	if (c)
-		c->n++;
-	else
-		d->n_own++;
+	last->n++;
 }
 
 void draft_int(struct draft *d, enum detail_id id, int64_t value)
@@ -236,6 +365,32 @@ static uint64_t draft_hash_texts(const struct str *texts)
 	return draft_mix(hash, word);
 }
 
+static uint64_t draft_hash_run(uint64_t hash, const struct draft_run *r)
+{
+	const struct run *f = &r->facts;
+	const int64_t facts[] = { f->state, f->listed, f->manual, f->attempts, f->slot_us,
+		f->created_us, f->start_us, f->end_us, f->deleted_us, f->deadline_s, f->parallelism,
+		(int64_t)r->n_pods, (int64_t)r->details.n };
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(facts); i++)
+		hash = draft_mix(hash, (uint64_t)facts[i]);
+	return hash;
+}
+
+static uint64_t draft_hash_pod(uint64_t hash, const struct draft_pod *p)
+{
+	const struct pod *f = &p->facts;
+	const int64_t facts[] = { f->phase, f->node_ready, f->containers_running, f->restarts,
+		f->node_gone, f->start_us, f->end_us, f->deleted_us, p->node, p->reason,
+		(int64_t)p->details.n };
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(facts); i++)
+		hash = draft_mix(hash, (uint64_t)facts[i]);
+	return hash;
+}
+
 static uint64_t draft_hash(const struct draft *d)
 {
 	uint64_t hash = draft_hash_texts(&d->texts);
@@ -249,9 +404,15 @@ static uint64_t draft_hash(const struct draft *d)
 	 * phase. */
 	hash = draft_mix(hash, (uint64_t)singleton_lease_phase(&d->head));
 	for (i = 0; i < d->n_claims; i++) {
-		hash = draft_mix(hash, (uint64_t)d->claims[i].kind << 32 | d->claims[i].n);
+		hash = draft_mix(hash, (uint64_t)d->claims[i].kind << 32 | d->claims[i].details.n);
 		hash = draft_mix(hash, d->claims[i].position);
 	}
+	for (i = 0; i < d->n_runs; i++)
+		hash = draft_hash_run(hash, &d->runs[i]);
+	for (i = 0; i < d->n_pods; i++)
+		hash = draft_hash_pod(hash, &d->pods[i]);
+	if (d->schedule && d->schedule->error)
+		hash = draft_mix(hash, 1);
 	for (i = 0; i < d->n_details; i++) {
 		hash = draft_mix(hash, (uint64_t)d->details[i].id << 1 | d->details[i].hidden);
 		hash = draft_mix(hash, (uint64_t)draft_hashed_value(&d->details[i]));
@@ -274,37 +435,91 @@ static void draft_fill_details(const struct draft *d, struct detail *to, const c
 	}
 }
 
+static void draft_fill_claims(
+	const struct draft *d, struct claim *to, const struct detail *details, const char *texts)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_claims; i++)
+		to[i] = (struct claim){
+			.kind = d->claims[i].kind,
+			.n_details = (uint16_t)d->claims[i].details.n,
+			.position = d->claims[i].position,
+			.identity = texts + d->claims[i].identity,
+			.key = texts + d->claims[i].key,
+			.details = details + d->claims[i].details.first,
+		};
+}
+
+static void draft_fill_pods(
+	const struct draft *d, struct pod *to, const struct detail *details, const char *texts)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_pods; i++) {
+		const struct draft_pod *from = &d->pods[i];
+
+		to[i] = from->facts;
+		to[i].name = texts + from->name;
+		to[i].key = texts + from->key;
+		to[i].node = from->node == NO_TEXT ? NULL : texts + from->node;
+		to[i].reason = from->reason == NO_TEXT ? NULL : texts + from->reason;
+		to[i].n_details = (uint16_t)from->details.n;
+		to[i].details = details + from->details.first;
+	}
+}
+
+static void draft_fill_runs(const struct draft *d, struct run *to, const struct pod *pods,
+	const struct detail *details, const char *texts)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_runs; i++) {
+		const struct draft_run *from = &d->runs[i];
+
+		to[i] = from->facts;
+		to[i].name = texts + from->name;
+		to[i].key = texts + from->key;
+		to[i].pods = pods + from->first_pod;
+		to[i].n_pods = (uint32_t)from->n_pods;
+		to[i].n_details = (uint16_t)from->details.n;
+		to[i].details = details + from->details.first;
+		to[i].alive = run_alive(&to[i]);
+	}
+}
+
+/* One block: the singleton, its details, claims, runs, pods, and behind them the texts. */
 struct singleton *draft_finish(struct draft *d)
 {
 	size_t details_at = sizeof(struct singleton);
 	size_t claims_at = details_at + d->n_details * sizeof(struct detail);
-	size_t texts_at = claims_at + d->n_claims * sizeof(struct claim);
+	size_t runs_at = claims_at + d->n_claims * sizeof(struct claim);
+	size_t pods_at = runs_at + d->n_runs * sizeof(struct run);
+	size_t texts_at = pods_at + d->n_pods * sizeof(struct pod);
 	char *block = xmalloc(texts_at + d->texts.len + 1);
 	struct singleton *s = (struct singleton *)(void *)block;
 	struct detail *details = (struct detail *)(void *)(block + details_at);
 	struct claim *claims = (struct claim *)(void *)(block + claims_at);
+	struct run *runs = (struct run *)(void *)(block + runs_at);
+	struct pod *pods = (struct pod *)(void *)(block + pods_at);
 	char *texts = block + texts_at;
-	size_t i;
 
 	memcpy(texts, d->texts.s, d->texts.len + 1);
 	draft_fill_details(d, details, texts);
-	for (i = 0; i < d->n_claims; i++)
-		claims[i] = (struct claim){
-			.kind = d->claims[i].kind,
-			.n_details = (uint16_t)d->claims[i].n,
-			.position = d->claims[i].position,
-			.identity = texts + d->claims[i].identity,
-			.key = texts + d->claims[i].key,
-			.details = details + d->claims[i].first,
-		};
+	draft_fill_claims(d, claims, details, texts);
+	draft_fill_pods(d, pods, details, texts);
+	draft_fill_runs(d, runs, pods, details, texts);
 	*s = d->head;
-	s->n_details = (uint16_t)d->n_own;
+	s->n_details = (uint16_t)d->own.n;
 	s->n_claims = (uint32_t)d->n_claims;
+	s->n_runs = (uint32_t)d->n_runs;
 	s->hash = draft_hash(d);
 	s->id = texts + d->id;
 	s->path = texts + d->path;
 	s->name = d->name == NO_TEXT ? NULL : texts + d->name;
 	s->claims = claims;
 	s->details = details;
+	s->runs = runs;
+	s->schedule = schedule_ref(d->schedule);
 	return s;
 }

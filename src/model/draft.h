@@ -34,7 +34,23 @@ void draft_claim(struct draft *d, enum claim_kind kind, const void *identity, si
 	const char *key);
 void draft_position(struct draft *d, uint32_t position);
 
-/* Adds a detail to the last claim, or to the singleton before any claim was added. */
+/* When its runs are due; takes a reference of its own. NULL: none. */
+void draft_schedule(struct draft *d, const struct schedule *schedule);
+/*
+ * Adds a run, and makes it the one that the following pods and details belong to. Its texts are raw
+ * bytes, ended by NUL; its pods, details and alive are not looked at.
+ */
+void draft_run(struct draft *d, const struct run *run);
+/* The same for a pod of the last run. */
+void draft_pod(struct draft *d, const struct pod *pod);
+/*
+ * Adds a holder for each run so far that is not known to be over (run_alive is yes or unknown): its
+ * identity is the run's name, its key the run's. After the last run.
+ */
+void draft_run_holders(struct draft *d);
+
+/* Adds a detail to the claim, run or pod that was added last, or to the singleton before any was.
+ */
 void draft_int(struct draft *d, enum detail_id id, int64_t value);
 void draft_text(struct draft *d, enum detail_id id, const char *raw);
 void draft_text_mem(struct draft *d, enum detail_id id, const void *raw, size_t len);

@@ -20,6 +20,8 @@ src_libmodel_a_SOURCES = \
 	src/model/memory.c src/model/memory.h \
 	src/model/memory-format.c \
 	src/model/memory-table.c src/model/memory-table.h \
+	src/model/run.c src/model/run.h \
+	src/model/schedule.c src/model/schedule.h \
 	src/model/role.c src/model/role.h \
 	src/model/singleton.c src/model/singleton.h \
 	src/model/snapshot.c src/model/snapshot.h \

@@ -12,11 +12,6 @@ enum harm {
 	HARM_ANNOYING,
 	HARM_HARMFUL
 };
-enum tristate {
-	TRI_UNKNOWN,
-	TRI_NO,
-	TRI_YES
-};
 
 /* A singleton as the operator's config declares it; all texts are the settings'. */
 struct role {

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "model/schedule.h"
 #include "model/singleton.h"
 
 #include <stdlib.h>
@@ -18,8 +19,10 @@ void singleton_unref(const struct singleton *s)
 {
 	struct singleton *own = (struct singleton *)(uintptr_t)s;
 
-	if (own && __atomic_sub_fetch(&own->refs, 1, __ATOMIC_ACQ_REL) == 0)
-		free(own);
+	if (!own || __atomic_sub_fetch(&own->refs, 1, __ATOMIC_ACQ_REL) != 0)
+		return;
+	schedule_unref(own->schedule);
+	free(own);
 }
 
 enum lease_phase singleton_lease_phase(const struct singleton *s)
@@ -81,6 +84,16 @@ const struct detail *claim_detail(const struct claim *c, enum detail_id id)
 const struct detail *singleton_detail(const struct singleton *s, enum detail_id id)
 {
 	return detail_find(s->details, s->n_details, id);
+}
+
+const struct detail *run_detail(const struct run *r, enum detail_id id)
+{
+	return detail_find(r->details, r->n_details, id);
+}
+
+const struct detail *pod_detail(const struct pod *p, enum detail_id id)
+{
+	return detail_find(p->details, p->n_details, id);
 }
 
 static int64_t detail_int(const struct detail *d, int64_t absent)

@@ -1,6 +1,7 @@
 #ifndef MODEL_SINGLETON_H
 #define MODEL_SINGLETON_H
 
+#include "model/run.h"
 #include "model/words.h"
 
 #include <stdbool.h>
@@ -19,6 +20,8 @@ struct detail {
 		const char *s; /* TEXT, sanitised; never NULL unless hidden */
 	};
 };
+
+struct schedule;
 
 enum claim_kind {
 	CLAIM_HOLDER,
@@ -50,6 +53,7 @@ struct singleton {
 	bool has_token;
 	uint16_t n_details;
 	uint32_t n_claims;
+	uint32_t n_runs;
 	int64_t token;
 	int64_t lease_granted_ms;  /* the leader's; TIME_UNKNOWN: no lease, or not known */
 	int64_t lease_deadline_ms; /* our monotonic clock at its end, as read: at the latest, where
@@ -61,6 +65,9 @@ struct singleton {
 	const char *name;             /* the operator's or the tool's name for it; NULL when none */
 	const struct claim *claims;   /* holders first, then waiters in the queue's order */
 	const struct detail *details; /* of the singleton itself */
+	const struct run *runs;       /* the newest slot first; those that are not known to be over
+					 are claims as well */
+	const struct schedule *schedule; /* when runs are due (schedule.h); NULL: it has none */
 };
 
 /*
@@ -89,11 +96,13 @@ const struct claim *singleton_holder(const struct singleton *s);
 uint32_t singleton_count(const struct singleton *s, enum claim_kind kind);
 
 /*
- * The first detail of that id, or NULL: claim_detail of a claim, singleton_detail of the singleton.
+ * The first detail of that id, or NULL: of a claim, of the singleton, of a run, of a pod.
  * A hidden detail is returned: ask for it before you use the value.
  */
 const struct detail *claim_detail(const struct claim *c, enum detail_id id);
 const struct detail *singleton_detail(const struct singleton *s, enum detail_id id);
+const struct detail *run_detail(const struct run *r, enum detail_id id);
+const struct detail *pod_detail(const struct pod *p, enum detail_id id);
 
 /* The value, or the given one when the detail is absent or hidden. */
 int64_t claim_int(const struct claim *c, enum detail_id id, int64_t absent);

@@ -58,6 +58,13 @@ enum token_kind {
 	TOKEN_LEASE_TRANSITIONS
 };
 
+/* Unknown is a value. */
+enum tristate {
+	TRI_UNKNOWN,
+	TRI_NO,
+	TRI_YES
+};
+
 struct word {
 	const char *word;
 	const char *help;
