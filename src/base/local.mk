@@ -1,5 +1,6 @@
 noinst_LIBRARIES += src/libbase.a
 src_libbase_a_SOURCES = \
+	src/base/base64.c src/base/base64.h \
 	src/base/civil.c src/base/civil.h \
 	src/base/clock.c src/base/clock.h \
 	src/base/cron-parse.c src/base/cron.c src/base/cron.h \

@@ -25,6 +25,16 @@ struct kube_pair {
 	char *name, *value;
 };
 
+struct kube_pairs {
+	struct kube_pair *items;
+	size_t n;
+};
+
+struct kube_texts {
+	char **items;
+	size_t n;
+};
+
 enum kube_exec_version {
 	KUBE_EXEC_V1BETA1,
 	KUBE_EXEC_V1
@@ -34,10 +44,8 @@ enum kube_exec_version {
 struct kube_exec {
 	enum kube_exec_version version;
 	char *command; /* with a slash: a path, absolute; without one: looked for in PATH */
-	char **args;
-	size_t n_args;
-	struct kube_pair *env;
-	size_t n_env;
+	struct kube_texts args;
+	struct kube_pairs env;
 	char *install_hint;   /* raw; NULL: none */
 	char *cluster_config; /* the cluster's extension client.authentication.k8s.io/exec as JSON;
 				 NULL: none */
@@ -69,10 +77,8 @@ struct kube_access {
 	struct kube_exec *exec;     /* not used where a token or a certificate is there */
 
 	char *as, *as_uid; /* impersonation */
-	char **as_groups;
-	size_t n_as_groups;
-	struct kube_pair *as_extra;
-	size_t n_as_extra;
+	struct kube_texts as_groups;
+	struct kube_pairs as_extra;
 };
 
 /* Frees what it holds (secrets are wiped first), and leaves it zeroed. */
@@ -106,7 +112,8 @@ const char *kubeconfig_current(const struct kubeconfig *k);
 const char *kubeconfig_context(const struct kubeconfig *k, size_t i);
 
 /*
- * What a context comes to; NULL: the current one. Fails as kubectl would (ERR_CONFIG, with the
+ * What a context comes to; NULL: the current one. Fails as kubectl would, and where it would go on
+ * with a guess (no current context, a user that is named and is not there) (ERR_CONFIG, with the
  * place of what is wrong): no such context, cluster or user, no server, a certificate without a
  * key, data that is no base64, a file that can't be read, an exec plugin of a version that nobody
  * knows. Also what kubectl would do and we do not is refused with a reason: basic auth,
@@ -114,13 +121,6 @@ const char *kubeconfig_context(const struct kubeconfig *k, size_t i);
  */
 int kubeconfig_resolve(
 	const struct kubeconfig *k, const char *context, struct kube_access *ret, struct err *err);
-
-/*
- * The whole merged configuration as `kubectl config view --raw -o json` prints it, but for the
- * order of keys: for tests, since it holds secrets. minify: what the current context needs, alone.
- * The caller frees and wipes. NULL on failure (err).
- */
-char *kubeconfig_dump(const struct kubeconfig *k, bool minify, struct err *err);
 
 /* ---- finding it ---- */
 
@@ -143,11 +143,13 @@ struct kube_where {
 int kube_access_find(const struct kube_where *where, struct kube_access *ret, struct err *err);
 
 /*
- * As kube_access_find without a file named, for discovery: only whether there is something, and its
- * context's name (NULL: in-cluster; the caller frees). A kubeconfig that is there and is wrong
- * counts as something: its error comes when it is used. Returns false when there is nothing.
+ * As kube_access_find without a file named, for discovery: only whether there is something, and
+ * what it may be called: its context's name, raw, "in-cluster", or "kubernetes" where that is not
+ * known (the caller frees). A kubeconfig that is there and is wrong counts as something: its error
+ * comes when it is used. A pipe is not read, since that can be done once only. false: there is
+ * nothing.
  */
-bool kube_access_there(const char *service_account, char **ret_context);
+bool kube_access_there(const char *service_account, char **ret_name);
 
 /*
  * The pod's service account: https://KUBERNETES_SERVICE_HOST:PORT, token (a file that the kubelet

@@ -5,13 +5,18 @@ src_libio_a_SOURCES = \
 	src/io/http.c src/io/http.h \
 	src/io/http-endpoint.c \
 	src/io/http-error.c \
-	src/io/kubeconfig.h \
+	src/io/kube-access.c \
+	src/io/kubeconfig.c src/io/kubeconfig.h \
+	src/io/kubeconfig-check.c \
+	src/io/kubeconfig-decode.c src/io/kubeconfig-decode.h \
+	src/io/kubeconfig-json.c \
 	src/io/rest.h \
 	src/io/wire.c src/io/wire.h \
 	src/io/pg.c src/io/pg.h \
 	src/io/pg-explain.c src/io/pg-explain.h \
 	src/io/pg-value.c \
-	src/io/yaml.c src/io/yaml.h
+	src/io/yaml.c src/io/yaml.h \
+	src/io/yaml-type.c
 
 # etcd's messages, made by protoc-c; never in the distribution, so that the header fits the protobuf-c that is there.
 nodist_src_libio_a_SOURCES = src/io/etcd.pb-c.c src/io/etcd.pb-c.h

@@ -52,6 +52,20 @@ const struct yaml_node *yaml_get(const struct yaml_node *map, const char *key);
 bool yaml_is_null(const struct yaml_node *node);
 
 /*
+ * What a node is to programs that take YAML 1.1's types at their word, such as those in Go: `yes`
+ * and `y` are no texts there unless in quotes, nor is 0x1f or 1_000.
+ */
+enum yaml_type {
+	YAML_TYPE_NULL,
+	YAML_TYPE_BOOL,
+	YAML_TYPE_NUMBER,
+	YAML_TYPE_TEXT,
+	YAML_TYPE_LIST,
+	YAML_TYPE_MAP
+};
+enum yaml_type yaml_type_of(const struct yaml_node *node);
+
+/*
  * Reads a scalar as what it should be; false when it is not that. Durations: 500ms, 10s, 1.5s, 5m,
  * 2h, 1d, or bare seconds; never negative, at most a hundred years.
  */

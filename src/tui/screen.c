@@ -3,6 +3,7 @@
 #include "tui/screen.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/base64.h"
 #include "base/str.h"
 #include "tui/input.h"
 
@@ -547,23 +548,6 @@ void screen_mouse(struct screen *s, bool on)
 	send(on ? "\033[?1000h\033[?1006h" : "\033[?1006l\033[?1000l");
 }
 
-static void base64(struct str *out, const unsigned char *s, size_t len)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t i;
-
-	for (i = 0; i < len; i += 3) {
-		uint32_t v = (uint32_t)s[i] << 16 | (i + 1 < len ? (uint32_t)s[i + 1] << 8 : 0) |
-			     (i + 2 < len ? s[i + 2] : 0U);
-
-		str_add_char(out, digits[v >> 18 & 63]);
-		str_add_char(out, digits[v >> 12 & 63]);
-		str_add_char(out, i + 1 < len ? digits[v >> 6 & 63] : '=');
-		str_add_char(out, i + 2 < len ? digits[v & 63] : '=');
-	}
-}
-
 bool screen_copy(struct screen *s, const char *text, size_t len)
 {
 	struct str out;
@@ -573,7 +557,7 @@ bool screen_copy(struct screen *s, const char *text, size_t len)
 		return false;
 	str_init(&out, COPY_MAX * 2);
 	str_add(&out, "\033]52;c;");
-	base64(&out, (const unsigned char *)text, len);
+	base64_encode(&out, text, len);
 	str_add(&out, "\a");
 	send(out.s);
 	str_release(&out);
