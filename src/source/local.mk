@@ -24,5 +24,5 @@ src_libsource_a_SOURCES = \
 	src/source/postgres-sql.c src/source/postgres-sql.h \
 	src/source/postgres-tools.c src/source/postgres-tools.h \
 	src/source/report.c src/source/report.h \
-	src/source/source.c src/source/source.h \
+	src/source/source.c src/source/source.h src/source/act.h \
 	src/source/sources.def

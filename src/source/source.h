@@ -8,6 +8,7 @@
 struct clock_source;
 struct yaml_node;
 struct report;
+struct act_case;
 
 /*
  * The options of a kind of source, one row each: they make the config's parser (unknown keys and
@@ -170,6 +171,10 @@ struct source_ops {
 	int (*examine)(void *state, struct round *r, struct report *report, struct err *err);
 
 	void (*close)(void *state);
+
+	/* What it can do (act.h): n_acts rows; NULL: it only looks. Called by the gate alone. */
+	const struct act_case *acts;
+	size_t n_acts;
 };
 
 /* The lines of `baton doctor` about one source (report.h keeps them). level: "ok", "note", "warn",
