@@ -121,6 +121,7 @@ static curl_socket_t call_open_socket(
 	for (i = 0; fd != CURL_SOCKET_BAD && i < SOCKETS_MAX; i++) {
 		if (call->ch->sockets[i] == CURL_SOCKET_BAD) {
 			call->ch->sockets[i] = fd;
+			http_loop_bundle(call->ch->loop, fd);
 			break;
 		}
 	}
@@ -135,6 +136,7 @@ static int channel_close_socket(void *arg, curl_socket_t fd)
 	for (i = 0; i < SOCKETS_MAX; i++)
 		if (ch->sockets[i] == fd)
 			ch->sockets[i] = CURL_SOCKET_BAD;
+	http_loop_forget(ch->loop, fd);
 	return close(fd);
 }
 

@@ -8,18 +8,26 @@
 #include "base/text.h"
 
 #include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum {
 	TEXT_MAX = 1024,
 	SHOWN_MAX = 300,
-	STEP_MAX_MS = 60000
+	STEP_MAX_MS = 60000,
+	BUNDLE_LEAST = 4, /* transfers, from which on it is worth the while */
+	BUNDLES_MAX = 64, /* connections; what is beyond them is sent as it comes */
 };
 
 struct http_loop {
 	CURLM *multi;
 	const struct clock_source *clock;
+	curl_socket_t bundles[BUNDLES_MAX];
+	size_t n_bundles;
+	size_t n_running; /* transfers */
 };
 
 struct http_loop *http_loop_new(const struct clock_source *clock, struct err *err)
@@ -64,14 +72,63 @@ int http_loop_add(struct http_loop *loop, CURL *easy, struct err *err)
 {
 	CURLMcode rc = curl_multi_add_handle(loop->multi, easy);
 
-	if (rc == CURLM_OK)
+	if (rc == CURLM_OK) {
+		loop->n_running++;
 		return 0;
+	}
 	return err_set(err, ERR_NOMEM, "libcurl took no request: %s", curl_multi_strerror(rc));
 }
 
 void http_loop_remove(struct http_loop *loop, CURL *easy)
 {
-	curl_multi_remove_handle(loop->multi, easy);
+	if (curl_multi_remove_handle(loop->multi, easy) == CURLM_OK)
+		loop->n_running--;
+}
+
+void http_loop_bundle(struct http_loop *loop, curl_socket_t fd)
+{
+	if (loop->n_bundles < BUNDLES_MAX)
+		loop->bundles[loop->n_bundles++] = fd;
+}
+
+void http_loop_forget(struct http_loop *loop, curl_socket_t fd)
+{
+	size_t i;
+
+	for (i = 0; i < loop->n_bundles; i++)
+		if (loop->bundles[i] == fd)
+			loop->bundles[i--] = loop->bundles[--loop->n_bundles];
+}
+
+/*
+ * libcurl writes each frame by itself, three for a small call, and with TCP_NODELAY (without which
+ * the last one would wait for an acknowledgement) each wakes the server. Linux holds them back
+ * until it is told that there are no more (tcp(7), TCP_CORK).
+ */
+static void http_loop_cork(struct http_loop *loop, int on)
+{
+#ifdef TCP_CORK
+	size_t i;
+
+	for (i = 0; i < loop->n_bundles; i++)
+		setsockopt(loop->bundles[i], IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
+#else
+	(void)loop;
+	(void)on;
+#endif
+}
+
+/* Drives all transfers as far as they go without waiting. */
+static void http_loop_perform(struct http_loop *loop)
+{
+	bool many = loop->n_running >= BUNDLE_LEAST;
+	int running;
+
+	if (many)
+		http_loop_cork(loop, 1);
+	curl_multi_perform(loop->multi, &running);
+	if (many)
+		http_loop_cork(loop, 0);
 }
 
 /* Tells the owners of the transfers that ended. */
@@ -88,7 +145,7 @@ static void http_loop_reap(struct http_loop *loop)
 		if (msg->msg != CURLMSG_DONE)
 			continue;
 		/* msg is gone after this. */
-		curl_multi_remove_handle(loop->multi, easy);
+		http_loop_remove(loop, easy);
 		curl_easy_getinfo(easy, CURLINFO_PRIVATE, &owner);
 		if (owner) {
 			struct http_owner *o = (struct http_owner *)(void *)owner;
@@ -102,7 +159,7 @@ enum http_step http_loop_step(struct http_loop *loop, int wake_fd, int64_t until
 {
 	struct curl_waitfd extra = { .fd = wake_fd, .events = CURL_WAIT_POLLIN };
 	int64_t wait_ms = until_ms - http_loop_now_ms(loop);
-	int running, ready = 0;
+	int ready = 0;
 
 	if (wait_ms > STEP_MAX_MS)
 		wait_ms = STEP_MAX_MS;
@@ -113,7 +170,7 @@ enum http_step http_loop_step(struct http_loop *loop, int wake_fd, int64_t until
 	if (wait_ms > 0 && curl_multi_poll(loop->multi, &extra, wake_fd >= 0, (int)wait_ms,
 				   &ready) != CURLM_OK)
 		return HTTP_STEP_TIME;
-	curl_multi_perform(loop->multi, &running);
+	http_loop_perform(loop);
 	http_loop_reap(loop);
 	if (wake_fd >= 0 && extra.revents)
 		return HTTP_STEP_WOKEN;

@@ -59,6 +59,12 @@ int64_t http_loop_now_ms(const struct http_loop *loop);
 /* Adds a transfer whose CURLOPT_PRIVATE is its owner; removes one that must not end by itself. */
 int http_loop_add(struct http_loop *loop, CURL *easy, struct err *err);
 void http_loop_remove(struct http_loop *loop, CURL *easy);
+/*
+ * A connection that carries many requests at once (HTTP/2): what one step sends on it leaves
+ * together, and not each frame by itself. To be forgotten before it is closed.
+ */
+void http_loop_bundle(struct http_loop *loop, curl_socket_t fd);
+void http_loop_forget(struct http_loop *loop, curl_socket_t fd);
 
 /* What ended a wait. */
 enum http_step {
