@@ -2,6 +2,7 @@ noinst_LIBRARIES += src/libcontrol.a
 src_libcontrol_a_SOURCES = \
 	src/control/discovery.c src/control/discovery.h \
 	src/control/fleet.c src/control/fleet.h \
+	src/control/gate.h \
 	src/control/memory-file.c src/control/memory-file.h \
 	src/control/options.c src/control/options.h \
 	src/control/round.c \
