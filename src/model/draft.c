@@ -233,8 +233,8 @@ void draft_pod(struct draft *d, const struct pod *pod)
 	d->last = LAST_POD;
 }
 
-/* The pods of a drafted run, as far as run_alive looks at them. */
-static enum tristate draft_run_alive(const struct draft *d, const struct draft_run *r)
+/* Whether a drafted run is not over. */
+static bool draft_run_open(const struct draft *d, const struct draft_run *r)
 {
 	struct run run = r->facts;
 	struct pod *pods = xcalloc(r->n_pods + 1, sizeof(*pods));
@@ -246,7 +246,7 @@ static enum tristate draft_run_alive(const struct draft *d, const struct draft_r
 	run.n_pods = (uint32_t)r->n_pods;
 	run.alive = run_alive(&run);
 	free(pods);
-	return run.alive;
+	return run_is_open(&run);
 }
 
 void draft_run_holders(struct draft *d)
@@ -257,7 +257,7 @@ void draft_run_holders(struct draft *d)
 		struct draft_run *r = &d->runs[i];
 		struct draft_claim *c;
 
-		if (draft_run_alive(d, r) == TRI_NO)
+		if (!draft_run_open(d, r))
 			continue;
 		MEM_GROW(d->claims, d->n_claims, d->cap_claims);
 		c = &d->claims[d->n_claims++];

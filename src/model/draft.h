@@ -44,8 +44,8 @@ void draft_run(struct draft *d, const struct run *run);
 /* The same for a pod of the last run. */
 void draft_pod(struct draft *d, const struct pod *pod);
 /*
- * Adds a holder for each run so far that is not known to be over (run_alive is yes or unknown): its
- * identity is the run's name, its key the run's. After the last run.
+ * Adds a holder for each run so far that is open (run_is_open): its identity is the run's name, its
+ * key the run's. After the last run.
  */
 void draft_run_holders(struct draft *d);
 

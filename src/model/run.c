@@ -87,3 +87,10 @@ enum tristate run_alive(const struct run *run)
 	}
 	return alive;
 }
+
+bool run_is_open(const struct run *run)
+{
+	bool ended = run->state == RUN_SUCCEEDED || run->state == RUN_FAILED;
+
+	return !ended || run->alive != TRI_NO;
+}

@@ -91,5 +91,10 @@ enum tristate pod_alive(const struct pod *pod);
  * no, whatever the record says; one alive is yes.
  */
 enum tristate run_alive(const struct run *run);
+/*
+ * Whether a run is not over: its record has not ended, or a process of it may be at work. So a run
+ * whose pods can't start is open, and blocks what may not overlap, though nothing of it is alive.
+ */
+bool run_is_open(const struct run *run);
 
 #endif

@@ -321,6 +321,7 @@ static void js_claims(struct show *show, enum claim_kind kind, size_t n)
 	static const char *const keys[] = {
 		[CLAIM_HOLDER] = "holders",
 		[CLAIM_WAITER] = "waiters",
+		[CLAIM_FORMER] = "former",
 		[CLAIM_MEMBER] = "members",
 	};
 

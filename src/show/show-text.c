@@ -381,6 +381,7 @@ static void text_claim(struct show *show, const struct claim *claim)
 	static const char *const names[] = {
 		[CLAIM_HOLDER] = "holder",
 		[CLAIM_WAITER] = "waiter",
+		[CLAIM_FORMER] = "former",
 		[CLAIM_MEMBER] = "member",
 	};
 	struct str line;

@@ -221,6 +221,8 @@ static void walk_singleton(struct show *show, const struct snapshot *snap, const
 	show->ops->singleton(show, snap, row);
 	walk_claims(show, row->s, CLAIM_HOLDER);
 	walk_claims(show, row->s, CLAIM_WAITER);
+	if (singleton_count(row->s, CLAIM_FORMER))
+		walk_claims(show, row->s, CLAIM_FORMER);
 	walk_findings(show, row, NULL);
 	show->ops->singleton_end(show, snap, row);
 }

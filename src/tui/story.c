@@ -270,6 +270,7 @@ static void tell_claims(struct prose *p, const struct model *m, const struct row
 		const struct claim *c = &row->s->claims[i];
 		const char *kind = c->kind == CLAIM_HOLDER   ? "holder"
 				   : c->kind == CLAIM_WAITER ? "waiter"
+				   : c->kind == CLAIM_FORMER ? "former"
 							     : "member";
 		char place[24] = "";
 
