@@ -162,6 +162,8 @@ static void board_count(struct board *board, const struct snapshot *snap)
 	int state;
 
 	board->n_rows += snap->n_rows;
+	for (i = 0; i < snap->n_chunks; i++)
+		board->n_jobs += snap->chunks[i]->jobs;
 	if (snap->state == SOURCE_FAILING)
 		board->n_attention++;
 	if (snap->state == SOURCE_FAILING || snap->state == SOURCE_CONNECTING) {

@@ -24,6 +24,7 @@ struct board {
 	struct row **cross;
 	size_t n_attention; /* rows, sources and roles that need a person */
 	size_t n_rows;
+	size_t n_jobs; /* rows that are executed in runs */
 	size_t by_state[STATE_COUNT];
 };
 

@@ -3,6 +3,8 @@
 #include "model/schedule.h"
 #include "model/singleton.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct singleton *singleton_ref(const struct singleton *s)
@@ -64,6 +66,91 @@ uint32_t singleton_count(const struct singleton *s, enum claim_kind kind)
 	while (singleton_claim(s, kind, &pos))
 		n++;
 	return n;
+}
+
+bool singleton_is_job(const struct singleton *s)
+{
+	return s->mechanism == MECH_K8S_CRONJOB || s->schedule || s->n_runs;
+}
+
+uint32_t singleton_runs(const struct singleton *s, enum tristate alive)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < s->n_runs; i++)
+		n += s->runs[i].alive == alive;
+	return n;
+}
+
+/* How many runs are not over though nothing of them is at work; the first of them. */
+static uint32_t idle_runs(const struct singleton *s, const struct run **ret)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < s->n_runs; i++) {
+		if (s->runs[i].alive != TRI_NO || !run_is_open(&s->runs[i]))
+			continue;
+		if (!n++)
+			*ret = &s->runs[i];
+	}
+	return n;
+}
+
+static const struct run *first_run(const struct singleton *s, enum tristate alive)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n_runs; i++)
+		if (s->runs[i].alive == alive)
+			return &s->runs[i];
+	return NULL;
+}
+
+static void job_idle_words(const struct singleton *s, char *buf, size_t size)
+{
+	const struct run *idle = NULL;
+	uint32_t n = idle_runs(s, &idle);
+
+	if (n == 1)
+		snprintf(buf, size, "%s (no pod alive)", idle->name);
+	else if (n)
+		snprintf(buf, size, "%" PRIu32 " runs, no pod alive", n);
+	else
+		snprintf(buf, size, "%s", singleton_int(s, DETAIL_RUNS_HIDDEN, 0) ? "hidden" : "-");
+}
+
+static void job_words(const struct singleton *s, char *buf, size_t size)
+{
+	uint32_t alive = singleton_runs(s, TRI_YES), unknown = singleton_runs(s, TRI_UNKNOWN);
+
+	if (alive && unknown)
+		snprintf(buf, size, "%" PRIu32 " run%s alive, %" PRIu32 " unknown", alive,
+			alive == 1 ? "" : "s", unknown);
+	else if (alive == 1)
+		snprintf(buf, size, "%s", first_run(s, TRI_YES)->name);
+	else if (alive)
+		snprintf(buf, size, "%" PRIu32 " runs alive", alive);
+	else if (unknown == 1)
+		snprintf(buf, size, "%s (alive?)", first_run(s, TRI_UNKNOWN)->name);
+	else if (unknown)
+		snprintf(buf, size, "%" PRIu32 " runs (alive?)", unknown);
+	else
+		job_idle_words(s, buf, size);
+}
+
+void singleton_holder_words(const struct singleton *s, char *buf, size_t size)
+{
+	const struct claim *holder = singleton_holder(s);
+	uint32_t n = singleton_count(s, CLAIM_HOLDER);
+
+	if (singleton_is_job(s))
+		job_words(s, buf, size);
+	else if (!holder)
+		snprintf(buf, size, "-");
+	else if (n > 1)
+		snprintf(buf, size, "%s +%" PRIu32, holder->identity, n - 1);
+	else
+		snprintf(buf, size, "%s", holder->identity);
 }
 
 static const struct detail *detail_find(const struct detail *details, size_t n, enum detail_id id)

@@ -96,6 +96,16 @@ const struct claim *singleton_claim(const struct singleton *s, enum claim_kind k
 const struct claim *singleton_holder(const struct singleton *s);
 uint32_t singleton_count(const struct singleton *s, enum claim_kind kind);
 
+/* Whether it is a job: something that is executed in runs. */
+bool singleton_is_job(const struct singleton *s);
+/* How many of its runs are at work (TRI_YES), or may be (TRI_UNKNOWN). */
+uint32_t singleton_runs(const struct singleton *s, enum tristate alive);
+/*
+ * Who holds it, in few words, cut at size bytes: "worker-1 +2"; of a job "2 runs alive", or the one
+ * run's name; "-": nobody.
+ */
+void singleton_holder_words(const struct singleton *s, char *buf, size_t size);
+
 /*
  * The first detail of that id, or NULL: of a claim, of the singleton, of a run, of a pod.
  * A hidden detail is returned: ask for it before you use the value.

@@ -38,6 +38,7 @@ struct chunk {
 	int refs;
 	uint32_t n;
 	uint32_t attention; /* of its rows, those that need a person */
+	uint32_t jobs;      /* those that are executed in runs */
 	uint32_t by_state[STATE_COUNT];
 	struct row *rows[CHUNK_ROWS];
 };

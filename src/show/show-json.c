@@ -168,20 +168,42 @@ static const enum detail_id js_always_pg[] = { DETAIL_PID, DETAIL_BACKEND_START,
 static const enum detail_id js_always_etcd[] = { DETAIL_KEY, DETAIL_LEASE, DETAIL_CREATE_REVISION,
 	DETAIL_MOD_REVISION };
 
+static const enum detail_id js_always_lease[] = { DETAIL_RENEW_TIME, DETAIL_ACQUIRE_TIME,
+	DETAIL_DURATION, DETAIL_LAST_CHANGE_SEEN, DETAIL_SKEW };
+
+struct js_always {
+	const enum detail_id *ids;
+	size_t n;
+};
+
+static struct js_always js_always(enum mechanism mechanism)
+{
+	switch (mechanism) {
+	case MECH_PG_ADVISORY:
+		return (struct js_always){ js_always_pg, ARRAY_LEN(js_always_pg) };
+	case MECH_K8S_LEASE:
+		return (struct js_always){ js_always_lease, ARRAY_LEN(js_always_lease) };
+	case MECH_K8S_CRONJOB: /* what there is of a run stands in runs */
+		return (struct js_always){ NULL, 0 };
+	default:
+		return (struct js_always){ js_always_etcd, ARRAY_LEN(js_always_etcd) };
+	}
+}
+
 static void js_absent(struct show *show, const struct singleton *s, const struct claim *claim)
 {
-	bool pg = s->mechanism == MECH_PG_ADVISORY;
-	const enum detail_id *always = pg ? js_always_pg : js_always_etcd;
-	size_t n = pg ? ARRAY_LEN(js_always_pg) : ARRAY_LEN(js_always_etcd), i;
+	const struct js_always always = js_always(s->mechanism);
 	struct json_writer *j = json_of(show);
+	size_t i;
 
-	for (i = 0; i < n; i++) {
-		/* A lock's database is that of its singleton. */
-		const struct detail *d = singleton_detail(s, always[i]);
+	for (i = 0; i < always.n; i++) {
+		/* A lock's database is that of its singleton; so is what a Lease says of its
+		 * holder. */
+		const struct detail *d = singleton_detail(s, always.ids[i]);
 
-		if (claim_detail(claim, always[i]))
+		if (claim_detail(claim, always.ids[i]))
 			continue;
-		jw_key(j, detail_word(always[i])->word);
+		jw_key(j, detail_word(always.ids[i])->word);
 		if (d)
 			js_value(show, d);
 		else
@@ -307,10 +329,6 @@ static void js_singleton_end(struct show *show, const struct snapshot *snap, con
 
 	(void)snap;
 	((struct show_json_state *)show->state)->s = NULL;
-	/* No mechanism that this program reads has runs yet. */
-	jw_key(j, "runs");
-	jw_list(j);
-	jw_list_end(j);
 	jw_key_text(j, "role", row->v.role);
 	jw_key_text(j, "fit", row->v.fit);
 	jw_map_end(j);
@@ -354,6 +372,79 @@ static void js_claim(struct show *show, const struct claim *claim)
 	jw_map_end(j);
 }
 
+static void js_tristate(struct json_writer *j, const char *key, enum tristate value)
+{
+	jw_key(j, key);
+	if (value == TRI_UNKNOWN)
+		jw_null(j);
+	else
+		jw_bool(j, value == TRI_YES);
+}
+
+/* A count; negative: it was not told. */
+static void js_count(struct json_writer *j, const char *key, int32_t count)
+{
+	jw_key_ms(j, key, count < 0 ? INT64_MIN : count);
+}
+
+static void js_runs(struct show *show, const struct row *row, size_t n)
+{
+	(void)row;
+	(void)n;
+	jw_key(json_of(show), "runs");
+	jw_list(json_of(show));
+}
+
+static void js_run(struct show *show, const struct run *run)
+{
+	struct json_writer *j = json_of(show);
+
+	jw_map(j);
+	jw_key_text(j, "key", run->key);
+	jw_key_text(j, "name", run->name);
+	jw_key_time(j, "slot", run->slot_us, 3);
+	jw_key_bool(j, "manual", run->manual);
+	jw_key_text(j, "state", run_state_word(run->state));
+	js_tristate(j, "alive", run->alive);
+	jw_key_time(j, "created", run->created_us, 3);
+	jw_key_time(j, "start", run->start_us, 3);
+	jw_key_time(j, "end", run->end_us, 3);
+	jw_key_time(j, "deleted", run->deleted_us, 3);
+	js_count(j, "attempts", run->attempts);
+	js_tristate(j, "listed", run->listed);
+	js_details(show, "detail", run->details, run->n_details);
+	jw_key(j, "pods");
+	jw_list(j);
+}
+
+static void js_pod(struct show *show, const struct pod *pod)
+{
+	struct json_writer *j = json_of(show);
+
+	jw_map(j);
+	jw_key_text(j, "name", pod->name);
+	jw_key_text(j, "key", pod->key);
+	jw_key_text(j, "node", pod->node);
+	jw_key_text(j, "phase", pod_phase_word(pod->phase));
+	jw_key_text(j, "reason", pod->reason);
+	js_tristate(j, "alive", pod->alive);
+	js_tristate(j, "node_ready", pod->node_ready);
+	jw_key_bool(j, "node_gone", pod->node_gone);
+	js_count(j, "containers_running", pod->containers_running);
+	js_count(j, "restarts", pod->restarts);
+	jw_key_time(j, "start", pod->start_us, 3);
+	jw_key_time(j, "end", pod->end_us, 3);
+	jw_key_time(j, "deleted", pod->deleted_us, 3);
+	js_details(show, "detail", pod->details, pod->n_details);
+	jw_map_end(j);
+}
+
+static void js_run_end(struct show *show)
+{
+	jw_list_end(json_of(show));
+	jw_map_end(json_of(show));
+}
+
 static void js_findings(struct show *show, size_t n)
 {
 	(void)n;
@@ -378,15 +469,6 @@ static void js_finding(struct show *show, const struct finding *f)
 static void js_list_end(struct show *show)
 {
 	jw_list_end(json_of(show));
-}
-
-static void js_tristate(struct json_writer *j, const char *key, enum tristate value)
-{
-	jw_key(j, key);
-	if (value == TRI_UNKNOWN)
-		jw_null(j);
-	else
-		jw_bool(j, value == TRI_YES);
 }
 
 static void js_witnesses(struct json_writer *j, const struct role_view *view)
@@ -479,6 +561,11 @@ const struct show_ops show_json = {
 	.claims = js_claims,
 	.claim = js_claim,
 	.claims_end = js_claims_end,
+	.runs = js_runs,
+	.run = js_run,
+	.pod = js_pod,
+	.run_end = js_run_end,
+	.runs_end = js_list_end,
 	.findings = js_findings,
 	.finding = js_finding,
 	.findings_end = js_list_end,

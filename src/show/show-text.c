@@ -21,13 +21,14 @@ static const struct table_column text_columns[] = {
 	{ .title = "S", .keep = true },
 	{ .title = "STATE", .keep = true },
 	{ .title = "SINGLETON", .keep = true },
-	{ .title = "NAME", .hide_empty = true, .shrink_to = 8, .drop = 2 },
+	{ .title = "NAME", .hide_empty = true, .shrink_to = 8, .drop = 3 },
 	{ .title = "HOLDER", .shrink_to = 12 },
-	{ .title = "WAIT", .right = true, .drop = 5 },
-	{ .title = "TOKEN", .right = true, .hide_empty = true, .drop = 4 },
-	{ .title = "LEASE", .right = true, .hide_empty = true, .drop = 6 },
-	{ .title = "SINCE", .right = true, .drop = 3 },
-	{ .title = "FINDINGS", .hide_empty = true, .shrink_to = 10, .drop = 1 },
+	{ .title = "RUNS", .right = true, .hide_empty = true, .drop = 1 },
+	{ .title = "WAIT", .right = true, .drop = 6 },
+	{ .title = "TOKEN", .right = true, .hide_empty = true, .drop = 5 },
+	{ .title = "LEASE", .right = true, .hide_empty = true, .drop = 7 },
+	{ .title = "SINCE", .right = true, .drop = 4 },
+	{ .title = "FINDINGS", .hide_empty = true, .shrink_to = 10, .drop = 2 },
 };
 
 struct show_text_state {
@@ -189,12 +190,19 @@ static void text_source_end(struct show *show)
 
 static void text_holder_cell(struct str *out, const struct singleton *s)
 {
-	const struct claim *holder = singleton_holder(s);
-	uint32_t holders = singleton_count(s, CLAIM_HOLDER);
+	char words[16384];
 
-	str_add(out, holder ? holder->identity : "-");
-	if (holders > 1)
-		str_addf(out, " +%" PRIu32, holders - 1);
+	singleton_holder_words(s, words, sizeof(words));
+	str_add(out, words);
+}
+
+/* How many runs are at work, of those that there are records of. */
+static void text_runs_cell(struct str *out, const struct singleton *s)
+{
+	if (singleton_is_job(s))
+		str_addf(out, "%" PRIu32 "/%" PRIu32, singleton_runs(s, TRI_YES), s->n_runs);
+	else
+		str_add_char(out, '-');
 }
 
 static void text_findings_cell(struct str *out, const struct verdict *v)
@@ -248,6 +256,8 @@ static void text_table_row(struct show *show, const struct snapshot *snap, const
 	str_add(out, text_name(row->s, "-"));
 	table_cell(table);
 	text_holder_cell(out, row->s);
+	table_cell(table);
+	text_runs_cell(out, row->s);
 	table_cell(table);
 	if (waiters)
 		str_addf(out, "%" PRIu32, waiters);
@@ -403,6 +413,18 @@ static void text_claims_end(struct show *show, enum claim_kind kind)
 	(void)kind;
 }
 
+static void text_runs(struct show *show, const struct row *row, size_t n)
+{
+	(void)show;
+	(void)row;
+	(void)n;
+}
+
+static void text_runs_end(struct show *show)
+{
+	(void)show;
+}
+
 static void text_findings(struct show *show, size_t n)
 {
 	(void)show;
@@ -471,7 +493,7 @@ static void text_role_row(struct show *show, const struct role_view *view)
 	table_cell(table);
 	text_role_holder(out, view);
 	table_cell(table);
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < 5; i++) {
 		str_add_char(out, '-');
 		table_cell(table);
 	}
@@ -622,6 +644,8 @@ const struct show_ops show_text = {
 	.claims = text_claims,
 	.claim = text_claim,
 	.claims_end = text_claims_end,
+	.runs = text_runs,
+	.runs_end = text_runs_end,
 	.findings = text_findings,
 	.finding = text_finding,
 	.findings_end = text_findings_end,

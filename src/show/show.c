@@ -202,6 +202,21 @@ static void walk_claims(struct show *show, const struct singleton *s, enum claim
 	show->ops->claims_end(show, kind);
 }
 
+static void walk_runs(struct show *show, const struct row *row)
+{
+	const struct singleton *s = row->s;
+	uint32_t i, k;
+
+	show->ops->runs(show, row, s->n_runs);
+	for (i = 0; i < s->n_runs && show->ops->run; i++) {
+		show->ops->run(show, &s->runs[i]);
+		for (k = 0; k < s->runs[i].n_pods; k++)
+			show->ops->pod(show, &s->runs[i].pods[k]);
+		show->ops->run_end(show);
+	}
+	show->ops->runs_end(show);
+}
+
 static void walk_findings(struct show *show, const struct row *row, const struct row *more)
 {
 	size_t i;
@@ -223,6 +238,7 @@ static void walk_singleton(struct show *show, const struct snapshot *snap, const
 	walk_claims(show, row->s, CLAIM_WAITER);
 	if (singleton_count(row->s, CLAIM_FORMER))
 		walk_claims(show, row->s, CLAIM_FORMER);
+	walk_runs(show, row);
 	walk_findings(show, row, NULL);
 	show->ops->singleton_end(show, snap, row);
 }

@@ -54,6 +54,12 @@ struct show_ops {
 	void (*claims)(struct show *show, enum claim_kind kind, size_t n);
 	void (*claim)(struct show *show, const struct claim *claim);
 	void (*claims_end)(struct show *show, enum claim_kind kind);
+	/* The runs of a job, the newest slot first, each with its pods; n may be 0. */
+	void (*runs)(struct show *show, const struct row *row, size_t n);
+	void (*run)(struct show *show, const struct run *run);
+	void (*pod)(struct show *show, const struct pod *pod);
+	void (*run_end)(struct show *show);
+	void (*runs_end)(struct show *show);
 	void (*findings)(struct show *show, size_t n);
 	void (*finding)(struct show *show, const struct finding *finding);
 	void (*findings_end)(struct show *show);

@@ -9,6 +9,7 @@
 
 enum {
 	TABLE_TEXT_MAX = 512 * 1024 * 1024,
+	TABLE_PIPE_WIDTH = 100, /* without a terminal: what is wider stands out of its column */
 	TABLE_GAP = 2
 };
 
@@ -126,7 +127,9 @@ static struct table_layout table_layout(const struct table *table, size_t column
 
 	for (i = 0; i < table->n_columns; i++)
 		if (!table->columns[i].hide_empty || table->filled[i])
-			layout.width[i] = table->width[i];
+			layout.width[i] = columns || table->width[i] < TABLE_PIPE_WIDTH
+						  ? table->width[i]
+						  : TABLE_PIPE_WIDTH;
 	layout.total = layout_total(&layout, table->n_columns);
 	if (columns) {
 		layout_shrink(table, &layout, columns);
@@ -165,6 +168,10 @@ static void table_print_cell(const struct table_column *column, const char *text
 {
 	size_t width = text_width(text);
 
+	if (width > room && !style->columns) {
+		out_text(out, text);
+		return;
+	}
 	if (width > room) {
 		width = table_cut(text, room, style->utf8, out);
 		if (!last)

@@ -7,7 +7,8 @@
 /*
  * Aligned columns. Cells are collected first, so that each column is as wide as its widest cell;
  * on a terminal that is too narrow, columns shrink and then go, in the order that they say, but
- * never one that is kept. Without a terminal nothing is cut.
+ * never one that is kept. Without a terminal nothing is cut; what is longer than a hundred columns
+ * then moves what stands behind it in its own row alone.
  */
 struct table_column {
 	const char *title;

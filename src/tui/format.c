@@ -190,15 +190,7 @@ void format_bytes(char *buf, size_t size, uint64_t bytes)
 
 void format_holder(char *buf, size_t size, const struct row *row)
 {
-	const struct claim *holder = singleton_holder(row->s);
-	uint32_t n = singleton_count(row->s, CLAIM_HOLDER);
-
-	if (!holder)
-		snprintf(buf, size, "-");
-	else if (n > 1)
-		snprintf(buf, size, "%s +%" PRIu32, holder->identity, n - 1);
-	else
-		snprintf(buf, size, "%s", holder->identity);
+	singleton_holder_words(row->s, buf, size);
 }
 
 /* MS details that hold a moment of our monotonic clock, shown as an age. */

@@ -47,6 +47,7 @@ enum column_id {
 	COLUMN_LEASE,
 	COLUMN_AGE,
 	COLUMN_WAIT,
+	COLUMN_RUNS,
 	COLUMN_SINCE,
 	COLUMN_SOURCE,
 	COLUMN_MECH,
@@ -61,6 +62,7 @@ static const struct column columns[COLUMN_COUNT] = {
 	[COLUMN_LEASE] = { "LEASE", 8, FIT_RIGHT, SORT_LEASE, 0 },
 	[COLUMN_AGE] = { "AGE", 6, FIT_RIGHT, SORT_AGE, 0 },
 	[COLUMN_WAIT] = { "WAIT", 9, FIT_RIGHT, SORT_WAIT, WIDE },
+	[COLUMN_RUNS] = { "RUNS", 6, FIT_RIGHT, -1, WIDE },
 	[COLUMN_SINCE] = { "SINCE", 8, FIT_RIGHT, -1, WIDE },
 	[COLUMN_SOURCE] = { "SOURCE", 12, FIT_LEFT, SORT_SOURCE, WIDE },
 	[COLUMN_MECH] = { "MECHANISM", 13, FIT_LEFT, -1, 185 },
@@ -115,12 +117,13 @@ static void board_sync(void *state, const struct model *m)
 }
 
 /* Gives the columns that fit their places, from the first that is not scrolled away. */
-static void layout_make(struct layout *l, int w, int scroll)
+static void layout_make(const struct model *m, struct layout *l, int w, int scroll)
 {
 	int left = w - BEFORE_NAME - NAME_LEAST, i, extra;
 
 	for (i = 0; i < COLUMN_COUNT; i++) {
-		bool wanted = i >= scroll && (scroll > 0 || w >= columns[i].least_w);
+		bool wanted = i >= scroll && (scroll > 0 || w >= columns[i].least_w) &&
+			      (i != COLUMN_RUNS || (m->board && m->board->n_jobs));
 
 		l->x[i] = -1;
 		l->w[i] = columns[i].width + (i != COLUMN_TOKEN  ? 0
@@ -207,6 +210,13 @@ static void wait_text(
 		strcmp(age, "-") == 0 ? "" : age);
 }
 
+/* "2/5": how many runs are at work, of those that there are records of. */
+static void runs_text(char *buf, size_t size, const struct singleton *s)
+{
+	if (singleton_is_job(s))
+		snprintf(buf, size, "%" PRIu32 "/%" PRIu32, singleton_runs(s, TRI_YES), s->n_runs);
+}
+
 /* Whether an earlier witness said the same. */
 static bool said_before(const struct role_view *view, size_t i, bool source, const char *text)
 {
@@ -253,6 +263,20 @@ static void unknown_holder(char *buf, size_t size, const struct model *m, const 
 	snprintf(buf, size, "%s (seen %s ago)", holder, age);
 }
 
+static void holder_text(char *buf, size_t size, const struct model *m,
+	const struct listing_row *row, int64_t *next_ms)
+{
+	const struct snapshot *snap = listing_snapshot(m->listing, row);
+	const struct role_view *view = listing_role(m->listing, row);
+
+	if (view)
+		role_text(buf, size, view, false);
+	else if (snap && listing_state(m->listing, row) == STATE_UNKNOWN)
+		unknown_holder(buf, size, m, row->row, snap, next_ms);
+	else
+		format_holder(buf, size, row->row);
+}
+
 static void cell_text(char *buf, size_t size, enum column_id column, const struct model *m,
 	const struct listing_row *row, int64_t *next_ms)
 {
@@ -263,16 +287,12 @@ static void cell_text(char *buf, size_t size, enum column_id column, const struc
 
 	snprintf(buf, size, "-");
 	/* What could not be read is not said to be so now: no age, no wait, no lease. */
-	if (unknown && (column == COLUMN_AGE || column == COLUMN_SINCE || column == COLUMN_WAIT))
+	if (unknown && (column == COLUMN_AGE || column == COLUMN_SINCE || column == COLUMN_WAIT ||
+			       column == COLUMN_RUNS))
 		return;
 	switch (column) {
 	case COLUMN_HOLDER:
-		if (view)
-			role_text(buf, size, view, false);
-		else if (unknown && snap)
-			unknown_holder(buf, size, m, row->row, snap, next_ms);
-		else
-			format_holder(buf, size, row->row);
+		holder_text(buf, size, m, row, next_ms);
 		break;
 	case COLUMN_TOKEN:
 		if (row->row->s->has_token)
@@ -283,6 +303,9 @@ static void cell_text(char *buf, size_t size, enum column_id column, const struc
 		break;
 	case COLUMN_WAIT:
 		wait_text(buf, size, m, row->row, next_ms);
+		break;
+	case COLUMN_RUNS:
+		runs_text(buf, size, row->row->s);
 		break;
 	case COLUMN_SINCE:
 		format_clock(buf, m, row->row->v.state_since_us);
@@ -449,7 +472,7 @@ static void draw_list(struct board_view *v, const struct model *m, struct canvas
 	struct layout l;
 	int y;
 
-	layout_make(&l, a.w, v->scroll);
+	layout_make(m, &l, a.w, v->scroll);
 	draw_heads(m, c, a, &l);
 	scroll_into_view(v, n, a.h - 1);
 	v->list_y = a.y + 1;

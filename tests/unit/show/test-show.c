@@ -336,10 +336,109 @@ static void test_waited_in_vain(void **state)
 	assert_null(show_source_error(&show, &snap, buf, sizeof(buf)));
 }
 
+/* A CronJob with a run that two pods work at, one that is over, and one that nobody can see. */
+static void make_job(struct board_maker *m)
+{
+	struct draft *d = board_maker_draft(m);
+	const int64_t slot = INT64_C(1767322800000000); /* 03:00 */
+
+	board_maker_begin(m, MECH_K8S_CRONJOB, "cronjob/billing/close");
+	draft_run(d, &(struct run){ .name = "close-29455380",
+			     .key = "uid:b",
+			     .state = RUN_RUNNING,
+			     .listed = TRI_YES,
+			     .attempts = 2,
+			     .slot_us = slot,
+			     .created_us = slot + 1000000,
+			     .start_us = slot + 1000000,
+			     .end_us = TIME_UNKNOWN,
+			     .deleted_us = TIME_UNKNOWN,
+			     .deadline_s = TIME_UNKNOWN,
+			     .parallelism = 1 });
+	draft_int(d, DETAIL_JOB_ACTIVE, 2);
+	draft_pod(d, &(struct pod){ .name = "close-29455380-x",
+			     .key = "uid:x",
+			     .node = "n3",
+			     .phase = POD_RUNNING,
+			     .node_ready = TRI_YES,
+			     .containers_running = 1,
+			     .restarts = -1,
+			     .start_us = slot + 2000000,
+			     .end_us = TIME_UNKNOWN,
+			     .deleted_us = TIME_UNKNOWN });
+	draft_pod(d, &(struct pod){ .name = "close-29455380-y",
+			     .key = "uid:y",
+			     .phase = POD_FAILED,
+			     .reason = "NodeLost",
+			     .node_gone = true,
+			     .containers_running = -1,
+			     .restarts = 3,
+			     .start_us = TIME_UNKNOWN,
+			     .end_us = TIME_UNKNOWN,
+			     .deleted_us = TIME_UNKNOWN });
+	draft_run(d, &(struct run){ .name = "by-hand",
+			     .key = "uid:a",
+			     .state = RUN_SUCCEEDED,
+			     .manual = true,
+			     .listed = TRI_NO,
+			     .attempts = -1,
+			     .slot_us = TIME_UNKNOWN,
+			     .created_us = TIME_UNKNOWN,
+			     .start_us = slot - 60000000,
+			     .end_us = slot - 30000000,
+			     .deleted_us = TIME_UNKNOWN,
+			     .deadline_s = TIME_UNKNOWN,
+			     .parallelism = 1 });
+	draft_run_holders(d);
+	board_maker_row(m, STATE_HELD);
+}
+
+static void test_runs(void **state)
+{
+	struct board_maker *m = board_maker_new();
+	struct board *board;
+	char *text;
+
+	(void)state;
+	board_maker_source(m, "kube", SOURCE_OK, NULL);
+	make_job(m);
+	board_maker_begin(m, MECH_PG_ADVISORY, "app:1");
+	board_maker_row(m, STATE_HELD);
+	board = board_maker_finish(m, NULL, 0);
+	assert_int_equal(board->n_jobs, 1);
+	text = list(board, &show_json, 0);
+	assert_non_null(strstr(text, "\"runs\":[{\"key\":\"uid:b\",\"name\":\"close-29455380\","
+				     "\"slot\":\"2026-01-02T03:00:00.000Z\","
+				     "\"manual\":false,\"state\":\"running\",\"alive\":true,"
+				     "\"created\":\"2026-01-02T03:00:01.000Z\","
+				     "\"start\":\"2026-01-02T03:00:01.000Z\",\"end\":null,"
+				     "\"deleted\":null,\"attempts\":2,\"listed\":true,"
+				     "\"detail\":{\"job_active\":2},\"pods\":[{\"name\":\"close-"
+				     "29455380-x\",\"key\":\"uid:x\",\"node\":\"n3\","
+				     "\"phase\":\"Running\",\"reason\":null,\"alive\":true,"));
+	assert_non_null(
+		strstr(text, "\"phase\":\"Failed\",\"reason\":\"NodeLost\",\"alive\":null,"));
+	assert_non_null(strstr(text, "\"containers_running\":null,\"restarts\":3,"));
+	assert_non_null(strstr(text, "\"name\":\"by-hand\",\"slot\":null,\"manual\":true,"));
+	assert_non_null(strstr(text, "\"alive\":false,"));
+	assert_non_null(strstr(text, "\"runs\":[],"));
+	free(text);
+	text = list(board, &show_text, 0);
+	/* clang-format off */
+	assert_string_equal(text,
+		"S  STATE  SINGLETON                   HOLDER          RUNS  WAIT  SINCE\n"
+		"H  HELD   kube/app:1                  -                  -     -      -\n"
+		"H  HELD   kube/cronjob/billing/close  close-29455380   1/2     -      -\n");
+	/* clang-format on */
+	free(text);
+	board_unref(board);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text_list),
+		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_json_list),
 		cmocka_unit_test(test_show_one),
 		cmocka_unit_test(test_changes),

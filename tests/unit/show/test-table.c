@@ -119,11 +119,29 @@ static void test_color_and_ascii(void **state)
 	table_release(&table);
 }
 
+/* In a pipe nothing is cut, and one long id does not move the other rows. */
+static void test_one_long_cell(void **state)
+{
+	struct str wanted;
+	char id[301];
+	const char *const rows[][4] = { { id, "x", "1", "y" }, { "a", "x", "1", "y" } };
+
+	(void)state;
+	memset(id, 'i', 300);
+	id[300] = '\0';
+	str_init(&wanted, 4096);
+	str_addf(&wanted, "%-100s  NAME  N  LAST\n%s  x     1  y\n%-100s  x     1  y\n", "ID", id,
+		"a");
+	expect(rows, 2, 0, wanted.s);
+	str_release(&wanted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_widths),
 		cmocka_unit_test(test_narrow),
+		cmocka_unit_test(test_one_long_cell),
 		cmocka_unit_test(test_wide_and_combining),
 		cmocka_unit_test(test_color_and_ascii),
 	};
