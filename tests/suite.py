@@ -31,18 +31,20 @@ class Count:
 
 class Suite:
     """
-    One command. tap: its output is TAP; else the command as a whole is one test, and its exit code decides.
+    One command. tap: its output is TAP; else the command as a whole is one test, and its exit code decides. tell: what it
+    writes on standard error is shown at once.
     """
 
-    def __init__(self, name, argv, timeout=300, tap=True, env=None, cwd=None):
-        self.name, self.argv, self.timeout, self.tap = name, list(argv), timeout, tap
+    def __init__(self, name, argv, timeout=300, tap=True, env=None, cwd=None, tell=False):
+        self.name, self.argv, self.timeout, self.tap, self.tell = name, list(argv), timeout, tap, tell
         self.env, self.cwd = env, cwd
-        self.output, self.count, self.seconds = "", Count(), 0.0
+        self.output, self.count, self.seconds, self.code = "", Count(), 0.0, None
         self.reasons = []  # why tests were skipped
 
     def run(self):
         started = time.monotonic()
         code, late = self._spawn()
+        self.code = code
         self.seconds = time.monotonic() - started
         if self.tap:
             self._judge_tap(code, late)
@@ -56,7 +58,7 @@ class Suite:
     def _spawn(self):
         env = dict(os.environ, **(self.env or {}))
         popen = subprocess.Popen(self.argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, env=env, cwd=self.cwd, start_new_session=True)
+                                 stderr=None if self.tell else subprocess.STDOUT, env=env, cwd=self.cwd, start_new_session=True)
         with _lock:
             _running.add(popen)
         late = False

@@ -12,6 +12,8 @@ Run one file alone from the top of the tree: BATON=build/src/baton PYTHONPATH=te
 """
 
 from .etcd import Candidate, Etcd, GatewayError, VERSIONS, b64, build_current, lease_hex, on_each
+from .kubelet import Kubelet, Kubelets, Node
+from .kubernetes import ApiError, Contender, ControlPlane, kubernetes_missing, rfc3339
 from .net import (Garbage, Listener, Proxy, endless_server, free_port, html_server, http1_server, http_answer,
                   port_open, redirect_server, silent_server)
 from .postgres import PgBouncer, Postgres, Session, SqlError

@@ -1,13 +1,9 @@
 """etcd servers, of Debian's version and the current one, and contenders on them."""
 
 import base64
-import fcntl
 import functools
-import hashlib
 import json
 import os
-import re
-import shutil
 import signal
 import ssl
 import subprocess
@@ -16,71 +12,17 @@ import time
 import urllib.error
 import urllib.request
 
+from .gobuild import GoModule
 from .net import free_port
-from .process import Folder, Process, as_user, disown, find_program, in_ci, missing, own, wait_until
+from .process import Folder, Process, as_user, disown, find_program, own, wait_until
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-MODULE = os.path.join(HERE, "etcd")
+MODULE = GoModule("etcd", "the current etcd")
 VERSIONS = ("3.4", "current")
 
 
-def cache_folder():
-    base = os.environ.get("XDG_CACHE_HOME")
-    if not base or not os.path.isabs(base):
-        base = os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "baton-servers")
-
-
-def _go_is_new_enough():
-    go = shutil.which("go")
-    if not go:
-        return False
-    text = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True).stdout
-    found = re.match(r"go(\d+)\.(\d+)", text)
-    with open(os.path.join(MODULE, "go.mod"), encoding="ascii") as file:
-        need = re.search(r"^go (\d+)\.(\d+)", file.read(), re.M)
-    return bool(found) and tuple(map(int, found.groups())) >= tuple(map(int, need.groups()))
-
-
 def build_current():
-    """
-    The folder with the current etcd's `server` and `etcdctl`, built once from the pinned modules and kept outside the
-    tree. A second process that wants it meanwhile waits.
-    """
-    digest = hashlib.sha256()
-    for name in ("go.mod", "go.sum"):
-        with open(os.path.join(MODULE, name), "rb") as file:
-            digest.update(file.read())
-    folder = os.path.join(cache_folder(), f"etcd-{digest.hexdigest()[:16]}")
-    done = os.path.join(folder, "built")
-    if os.path.exists(done):
-        return folder
-    if not _go_is_new_enough():
-        missing("a Go new enough for the current etcd", "golang-go, or a newer Go from its makers")
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "lock"), "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not os.path.exists(done):
-            _build(folder)
-            with open(done, "w", encoding="ascii"):
-                pass
-    return folder
-
-
-def _build(folder):
-    source = os.path.join(folder, "src")
-    shutil.rmtree(source, ignore_errors=True)
-    shutil.copytree(MODULE, source)
-    built = subprocess.run(
-        ["go", "build", "-trimpath", "-ldflags=-s -w", "-o", folder + os.sep, "tool"], cwd=source,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, env=dict(os.environ, CGO_ENABLED="0"))
-    shutil.rmtree(source, ignore_errors=True)
-    if built.returncode != 0:
-        text = f"the current etcd could not be built: {built.stderr[-2000:]}"
-        if in_ci():
-            raise AssertionError(text)
-        import unittest
-        raise unittest.SkipTest(text)
+    """The folder with the current etcd's `server` and `etcdctl`."""
+    return MODULE.build()
 
 
 def programs(version):
