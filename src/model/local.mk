@@ -22,7 +22,7 @@ src_libmodel_a_SOURCES = \
 	src/model/memory-table.c src/model/memory-table.h \
 	src/model/run.c src/model/run.h \
 	src/model/schedule.c src/model/schedule.h \
-	src/model/forecast.h \
+	src/model/forecast.c src/model/forecast.h src/model/warnings.def \
 	src/model/plan.c src/model/plan.h src/model/verbs.def \
 	src/model/role.c src/model/role.h \
 	src/model/singleton.c src/model/singleton.h \

@@ -46,7 +46,7 @@ void plan_init(struct plan *p)
 	};
 }
 
-static void plan_list_release(struct plan_list *list)
+void plan_list_release(struct plan_list *list)
 {
 	size_t i;
 
@@ -55,6 +55,7 @@ static void plan_list_release(struct plan_list *list)
 		free(list->items[i].id);
 	}
 	free(list->items);
+	*list = (struct plan_list){ .items = NULL };
 }
 
 void plan_release(struct plan *p)
@@ -130,6 +131,15 @@ void plan_warn(struct plan *p, const char *fmt, ...)
 void plan_add(struct plan_list *list, const char *what, const char *id)
 {
 	plan_list_add(list, xstrdup(what), id);
+}
+
+void plan_list_copy(struct plan_list *to, const struct plan_list *from)
+{
+	size_t i;
+
+	for (i = 0; i < from->n; i++)
+		plan_add(to, from->items[i].what, from->items[i].id);
+	to->cut += from->cut;
 }
 
 void plan_text(char **text, const char *fmt, ...)

@@ -99,6 +99,9 @@ void plan_changed(struct plan *p, const char *fmt, ...) __attribute__((format(pr
 void plan_warn(struct plan *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* id may be NULL. Texts are sanitised already, or our own. */
 void plan_add(struct plan_list *list, const char *what, const char *id);
+/* Appends copies of all of from, and what it had cut. */
+void plan_list_copy(struct plan_list *to, const struct plan_list *from);
+void plan_list_release(struct plan_list *list);
 /* Replaces one of the plan's texts. */
 void plan_text(char **text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
