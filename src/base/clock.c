@@ -71,20 +71,39 @@ void clock_format_utc(char *buf, int64_t wall_us, int digits)
 		tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, tail);
 }
 
+/* A number and its unit, without printf: a long list has two ages in each line. */
+static char *format_part(char *to, uint64_t value, char unit)
+{
+	char digits[20];
+	size_t n = 0;
+
+	do {
+		digits[n++] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value);
+	while (n)
+		*to++ = digits[--n];
+	*to++ = unit;
+	return to;
+}
+
 void clock_format_age(char *buf, int64_t ms)
 {
-	const char *sign = ms < 0 ? "-" : "";
 	uint64_t s = (ms < 0 ? 0 - (uint64_t)ms : (uint64_t)ms) / 1000;
+	char *to = buf;
 
-	if (s < 60)
-		snprintf(buf, CLOCK_TEXT_MAX, "%s%" PRIu64 "s", s ? sign : "", s);
-	else if (s < 3600)
-		snprintf(buf, CLOCK_TEXT_MAX, "%s%" PRIu64 "m", sign, s / 60);
-	else if (s < 86400 && s / 60 % 60)
-		snprintf(buf, CLOCK_TEXT_MAX, "%s%" PRIu64 "h%" PRIu64 "m", sign, s / 3600,
-			s / 60 % 60);
-	else if (s < 86400)
-		snprintf(buf, CLOCK_TEXT_MAX, "%s%" PRIu64 "h", sign, s / 3600);
-	else
-		snprintf(buf, CLOCK_TEXT_MAX, "%s%" PRIu64 "d", sign, s / 86400);
+	if (ms < 0 && s)
+		*to++ = '-';
+	if (s < 60) {
+		to = format_part(to, s, 's');
+	} else if (s < 3600) {
+		to = format_part(to, s / 60, 'm');
+	} else if (s < 86400) {
+		to = format_part(to, s / 3600, 'h');
+		if (s / 60 % 60)
+			to = format_part(to, s / 60 % 60, 'm');
+	} else {
+		to = format_part(to, s / 86400, 'd');
+	}
+	*to = '\0';
 }

@@ -77,6 +77,21 @@ void str_add_char(struct str *str, char c)
 	str_add_mem(str, &c, 1);
 }
 
+void str_add_int(struct str *str, int64_t value)
+{
+	uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	char digits[24];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + left % 10);
+		left /= 10;
+	} while (left);
+	if (value < 0)
+		digits[--at] = '-';
+	str_add_mem(str, digits + at, sizeof(digits) - at);
+}
+
 void str_addf(struct str *str, const char *fmt, ...)
 {
 	va_list ap;

@@ -188,11 +188,23 @@ int text_unescape(struct str *out, const char *s)
 	return out->full ? ERR_LIMIT : 0;
 }
 
+/* How many bytes at the beginning are printable ASCII, each a column wide: mostly all. */
+static size_t text_plain(const char *s, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && s[i] >= 0x20 && s[i] < 0x7f)
+		i++;
+	return i;
+}
+
 size_t text_width(const char *s)
 {
-	size_t len = strlen(s), width = 0, n;
+	size_t len = strlen(s), width = text_plain(s, len), n;
 	uint32_t cp;
 
+	s += width;
+	len -= width;
 	while (len) {
 		int w;
 

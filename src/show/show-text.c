@@ -76,11 +76,17 @@ static void text_end(struct show *show)
 {
 	struct show_text_state *state = show->state;
 
-	if (!show->whole)
-		table_print(&state->table, &show->style, show->out);
 	table_release(&state->table);
 	free(state);
 	show->state = NULL;
+}
+
+/* All rows of the list were measured; they come again to be printed. */
+static void text_again(struct show *show)
+{
+	struct show_text_state *state = show->state;
+
+	table_print(&state->table, &show->style, show->out);
 }
 
 static void text_section(struct show *show, enum show_section section)
@@ -190,8 +196,14 @@ static void text_source_end(struct show *show)
 
 static void text_holder_cell(struct str *out, const struct singleton *s)
 {
+	const struct claim *holder = singleton_holder(s);
 	char words[16384];
 
+	/* By far the most: one holder, whose name needs no making. */
+	if (holder && s->n_claims == 1 && !singleton_is_job(s)) {
+		str_add(out, holder->identity);
+		return;
+	}
 	singleton_holder_words(s, words, sizeof(words));
 	str_add(out, words);
 }
@@ -209,8 +221,11 @@ static void text_findings_cell(struct str *out, const struct verdict *v)
 {
 	size_t i;
 
-	for (i = 0; i < v->n_findings; i++)
-		str_addf(out, "%s%s", i ? "," : "", finding_word(v->findings[i].code)->word);
+	for (i = 0; i < v->n_findings; i++) {
+		if (i)
+			str_add_char(out, ',');
+		str_add(out, finding_word(v->findings[i].code)->word);
+	}
 	if (!v->n_findings)
 		str_add(out, "-");
 }
@@ -260,12 +275,12 @@ static void text_table_row(struct show *show, const struct snapshot *snap, const
 	text_runs_cell(out, row->s);
 	table_cell(table);
 	if (waiters)
-		str_addf(out, "%" PRIu32, waiters);
+		str_add_int(out, waiters);
 	else
 		str_add_char(out, '-');
 	table_cell(table);
 	if (row->s->has_token)
-		str_addf(out, "%" PRId64, row->s->token);
+		str_add_int(out, row->s->token);
 	else
 		str_add_char(out, '-');
 	table_cell(table);
@@ -633,6 +648,7 @@ static void text_change_end(struct show *show)
 const struct show_ops show_text = {
 	.name = "text",
 	.roles_among = true,
+	.again = text_again,
 	.begin = text_begin,
 	.end = text_end,
 	.section = text_section,

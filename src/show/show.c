@@ -102,9 +102,9 @@ void show_detail_text(const struct detail *detail, int64_t now_ms, struct str *o
 struct show_entry {
 	uint64_t key;
 	const struct row *row;
-	const struct snapshot *snap;
-	const struct role_view *role; /* instead of a singleton; NULL */
-	enum state state;
+	uint32_t at; /* the number of its snapshot, or of the role that stands instead of one */
+	uint8_t state;
+	bool role;
 };
 
 static int show_entry_order(const void *a, const void *b)
@@ -150,9 +150,10 @@ static size_t show_add_roles(const struct board *board, uint32_t states, struct 
 		const struct role_view *role = &board->roles[i];
 
 		if (show_wants(states, role->self->v.state))
-			entries[n++] = (struct show_entry){
-				.row = role->self, .role = role, .state = role->self->v.state
-			};
+			entries[n++] = (struct show_entry){ .row = role->self,
+				.at = (uint32_t)i,
+				.role = true,
+				.state = (uint8_t)role->self->v.state };
 	}
 	return n;
 }
@@ -172,8 +173,9 @@ static struct show_entry *show_sorted(
 
 			if (!show_wants(states, state))
 				continue;
-			entries[n] =
-				(struct show_entry){ .row = row, .snap = snap, .state = state };
+			entries[n] = (struct show_entry){
+				.row = row, .at = (uint32_t)i, .state = (uint8_t)state
+			};
 			common = show_common(entries[0].row->s->id, row->s->id, common);
 			n++;
 		}
@@ -184,7 +186,11 @@ static struct show_entry *show_sorted(
 	}
 	for (i = 0; i < n; i++)
 		entries[i].key = show_key(entries[i].row->s->id + common);
-	qsort(entries, n, sizeof(*entries), show_entry_order);
+	/* Sources tell their rows mostly in order. */
+	for (i = 1; i < n && show_entry_order(&entries[i - 1], &entries[i]) <= 0; i++)
+		;
+	if (i < n)
+		qsort(entries, n, sizeof(*entries), show_entry_order);
 	*ret_n = n;
 	return entries;
 }
@@ -290,19 +296,36 @@ static void show_roles(struct show *show, const struct board *board, uint32_t st
 	show->ops->section_end(show, SHOW_ROLES);
 }
 
+static void show_entries(
+	struct show *show, const struct board *board, const struct show_entry *entries, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && !show->out->error; i++) {
+		const struct show_entry *e = &entries[i];
+
+		if (e->role)
+			walk_role(show, &board->roles[e->at]);
+		else if (show->ops->again)
+			show->ops->singleton(show, board->snapshots[e->at], e->row);
+		else
+			walk_singleton(show, board->snapshots[e->at], e->row);
+	}
+}
+
 void show_list(struct show *show, const struct board *board, uint32_t states)
 {
-	size_t n, i;
+	size_t n;
 	struct show_entry *entries = show_sorted(board, states, show->ops->roles_among, &n);
 
 	show->ops->begin(show, "list");
 	show_sources(show, board);
 	show->ops->section(show, SHOW_SINGLETONS);
-	for (i = 0; i < n && !show->out->error; i++)
-		if (entries[i].role)
-			walk_role(show, entries[i].role);
-		else
-			walk_singleton(show, entries[i].snap, entries[i].row);
+	show_entries(show, board, entries, n);
+	if (show->ops->again) {
+		show->ops->again(show);
+		show_entries(show, board, entries, n);
+	}
 	show->ops->section_end(show, SHOW_SINGLETONS);
 	if (!show->ops->roles_among)
 		show_roles(show, board, states);

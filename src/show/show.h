@@ -40,6 +40,9 @@ struct show {
 struct show_ops {
 	const char *name;
 	bool roles_among; /* roles stand among the singletons, not in a section of their own */
+	/* A list's rows are walked twice, and this is called in between: columns are measured, then
+	 * printed. Of a row's claims and findings nothing is told one by one then. NULL: once. */
+	void (*again)(struct show *show);
 	void (*begin)(struct show *show, const char *page);
 	void (*end)(struct show *show);
 	void (*section)(struct show *show, enum show_section section);

@@ -5,10 +5,11 @@
 #include "show/show.h"
 
 /*
- * Aligned columns. Cells are collected first, so that each column is as wide as its widest cell;
- * on a terminal that is too narrow, columns shrink and then go, in the order that they say, but
- * never one that is kept. Without a terminal nothing is cut; what is longer than a hundred columns
- * then moves what stands behind it in its own row alone.
+ * Aligned columns, each as wide as its widest cell: so all rows are told twice, first to be
+ * measured, then to be printed, and none is kept in between. On a terminal that is too narrow,
+ * columns shrink and then go, in the order that they say, but never one that is kept. Without a
+ * terminal nothing is cut; what is longer than a hundred columns then moves what stands behind it
+ * in its own row alone.
  */
 struct table_column {
 	const char *title;
@@ -26,22 +27,29 @@ enum {
 struct table {
 	const struct table_column *columns;
 	size_t n_columns;
+	/* the row that is told */
 	struct str texts;
-	size_t *cells;       /* offsets into texts, row by row */
-	const char **colors; /* of each row: an SGR sequence, or NULL */
-	size_t n_cells, cap_cells, n_rows, cap_rows;
+	size_t cells[TABLE_COLUMNS_MAX + 1]; /* where each begins in texts */
+	size_t n_cells;
+	const char *color; /* an SGR sequence, or NULL */
+	/* the widest of each column, and whether any row has a text in it */
 	size_t width[TABLE_COLUMNS_MAX];
 	bool filled[TABLE_COLUMNS_MAX];
+	/* while printing */
+	size_t shown[TABLE_COLUMNS_MAX]; /* as wide as they are printed; 0: left out */
+	struct show_style style;
+	struct out *out; /* NULL: measuring */
 };
 
 void table_init(struct table *table, const struct table_column *columns, size_t n);
 void table_release(struct table *table);
 
-/* Starts a row; then n_columns times a cell: text is added to table->texts, and table_cell ends it.
- */
+/* Starts a row; then n_columns times a cell: text is added to table->texts, and table_cell ends it;
+ * the last one ends the row. */
 void table_row(struct table *table, const char *color);
 void table_cell(struct table *table);
 
-void table_print(const struct table *table, const struct show_style *style, struct out *out);
+/* All rows were measured: prints the titles, and from now on each row that is told again. */
+void table_print(struct table *table, const struct show_style *style, struct out *out);
 
 #endif

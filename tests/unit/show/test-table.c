@@ -40,6 +40,8 @@ static void expect(const char *const (*rows)[4], size_t n, size_t width, const c
 		add(&table, rows[i]);
 	capture_begin(&out);
 	table_print(&table, &style, &out);
+	for (i = 0; i < n; i++)
+		add(&table, rows[i]);
 	text = capture_end(&out);
 	assert_string_equal(text, wanted);
 	free(text);
@@ -112,6 +114,7 @@ static void test_color_and_ascii(void **state)
 	add(&table, plain[1]);
 	capture_begin(&out);
 	table_print(&table, &style, &out);
+	add(&table, plain[1]);
 	text = capture_end(&out);
 	assert_string_equal(text, "ID                 NAME        N  LAST\n"
 				  "\033[31ma/somewhat-longer  a-long~  1234\033[0m\n");
