@@ -20,6 +20,13 @@ static void error_detail(struct str *out, const char *detail, CURLcode rc)
 	text_escape_cut(out, s, strlen(s), DETAIL_MAX / 2);
 }
 
+static const struct http_words *words_of(const struct http_settings *settings)
+{
+	static const struct http_words plain = { "ca", "cert", "key", "server_name", "endpoint" };
+
+	return settings->words ? settings->words : &plain;
+}
+
 static bool error_has(const char *detail, const char *words)
 {
 	return detail && strstr(detail, words);
@@ -48,38 +55,53 @@ static int error_timeout(struct err *err, CURL *easy, const struct http_endpoint
 static int error_certificate(struct err *err, const struct http_endpoint *e,
 	const struct http_settings *settings, const char *detail, const char *shown)
 {
-	const char *advice = "check the certificate";
+	const struct http_words *words = words_of(settings);
+	const char *accepted = "is not accepted";
 
 	if (error_has(detail, "subject name") || error_has(detail, "does not match"))
-		advice = settings->server_name
-				 ? "server_name must be a name that stands in the certificate"
-				 : "use the name in the certificate, or set server_name to it";
-	else if (error_has(detail, "expired"))
-		advice = "the server needs a new certificate";
-	else if (error_has(detail, "issuer") || error_has(detail, "self") ||
-		 error_has(detail, "unable to get"))
-		advice = settings->ca ? "ca names a file that has not issued it"
-				      : "set ca to the file of the authority that issued it";
-	return err_set(err, ERR_TLS, "the certificate of %s is not accepted (%s): %s", e->text,
-		shown, advice);
+		return err_set(err, ERR_TLS,
+			settings->server_name
+				? "the certificate of %s %s (%s): %s must be a name that stands in "
+				  "the certificate"
+				: "the certificate of %s %s (%s): use the name in the certificate, "
+				  "or set %s to it",
+			e->text, accepted, shown, words->server_name);
+	if (error_has(detail, "expired"))
+		return err_set(err, ERR_TLS,
+			"the certificate of %s %s (%s): the server needs a new certificate",
+			e->text, accepted, shown);
+	if (error_has(detail, "issuer") || error_has(detail, "self") ||
+		error_has(detail, "unable to get") || error_has(detail, "signature"))
+		return err_set(err, ERR_TLS,
+			settings->ca || settings->ca_data.s
+				? "the certificate of %s %s (%s): %s names an authority that has "
+				  "not issued it"
+				: "the certificate of %s %s (%s): set %s to the file of the "
+				  "authority that issued it",
+			e->text, accepted, shown, words->ca);
+	return err_set(err, ERR_TLS, "the certificate of %s %s (%s): check the certificate",
+		e->text, accepted, shown);
 }
 
 static int error_handshake(struct err *err, const struct http_endpoint *e,
 	const struct http_settings *settings, const char *detail, const char *shown)
 {
+	const struct http_words *words = words_of(settings);
+
 	if (error_has(detail, "wrong version number") || error_has(detail, "packet length") ||
 		error_has(detail, "http request"))
 		return err_set(err, ERR_TLS,
-			"%s does not speak TLS: write the endpoint with http://, or switch TLS on "
-			"there",
-			e->text);
+			"%s does not speak TLS: write the %s with http://, or switch TLS on there",
+			e->text, words->endpoint);
 	if (error_has(detail, "certificate required") || error_has(detail, "bad certificate") ||
 		error_has(detail, "unknown ca") || error_has(detail, "handshake failure"))
 		return err_set(err, ERR_TLS,
-			"%s asks for a client certificate and %s (%s): set cert and key to one "
-			"that it accepts",
-			e->text, settings->cert ? "does not accept ours" : "none is configured",
-			shown);
+			"%s asks for a client certificate and %s (%s): set %s and %s to one that "
+			"it accepts",
+			e->text,
+			settings->cert || settings->cert_data.s ? "does not accept ours"
+								: "none is configured",
+			shown, words->cert, words->key);
 	return err_set(err, ERR_TLS, "the TLS handshake with %s failed: %s", e->text, shown);
 }
 
@@ -125,11 +147,13 @@ int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpo
 		code = error_certificate(err, e, settings, detail, shown.s);
 		break;
 	case CURLE_SSL_CACERT_BADFILE:
-		code = err_set(err, ERR_CONFIG, "the file of ca can't be read: %s", shown.s);
+		code = err_set(
+			err, ERR_CONFIG, "%s can't be read: %s", words_of(settings)->ca, shown.s);
 		break;
 	case CURLE_SSL_CERTPROBLEM:
 		code = err_set(err, ERR_CONFIG,
-			"the client certificate can't be used: %s. Check cert and key", shown.s);
+			"the client certificate can't be used: %s. Check %s and %s", shown.s,
+			words_of(settings)->cert, words_of(settings)->key);
 		break;
 	case CURLE_SSL_CONNECT_ERROR:
 		code = error_handshake(err, e, settings, detail, shown.s);

@@ -24,11 +24,25 @@ enum {
 
 struct http_loop {
 	CURLM *multi;
+	long connections;
 	const struct clock_source *clock;
 	curl_socket_t bundles[BUNDLES_MAX];
 	size_t n_bundles;
 	size_t n_running; /* transfers */
 };
+
+static CURLM *multi_new(long connections)
+{
+	CURLM *multi = curl_multi_init();
+
+	if (!multi)
+		return NULL;
+	curl_multi_setopt(multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+	/* A transfer that finds no free stream waits for one, and never opens one connection more.
+	 */
+	curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, connections);
+	return multi;
+}
 
 struct http_loop *http_loop_new(const struct clock_source *clock, struct err *err)
 {
@@ -40,19 +54,33 @@ struct http_loop *http_loop_new(const struct clock_source *clock, struct err *er
 		err_set(err, ERR_NOMEM, "libcurl could not be started");
 		return NULL;
 	}
-	multi = curl_multi_init();
+	multi = multi_new(1);
 	if (!multi) {
 		err_set(err, ERR_NOMEM, "libcurl could not be started");
 		return NULL;
 	}
-	curl_multi_setopt(multi, CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
-	/* A transfer that finds no free stream waits for one, and never opens a second connection.
-	 */
-	curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1L);
 	loop = xcalloc(1, sizeof(*loop));
 	loop->multi = multi;
+	loop->connections = 1;
 	loop->clock = clock;
 	return loop;
+}
+
+void http_loop_connections(struct http_loop *loop, long n)
+{
+	loop->connections = n;
+	curl_multi_setopt(loop->multi, CURLMOPT_MAX_HOST_CONNECTIONS, n);
+}
+
+int http_loop_reset(struct http_loop *loop, struct err *err)
+{
+	CURLM *multi = multi_new(loop->connections);
+
+	if (!multi)
+		return err_set(err, ERR_NOMEM, "libcurl could not be started anew");
+	curl_multi_cleanup(loop->multi);
+	loop->multi = multi;
+	return 0;
 }
 
 void http_loop_free(struct http_loop *loop)
@@ -186,6 +214,63 @@ static void http_setup_protocols(CURL *easy)
 #endif
 }
 
+#if LIBCURL_VERSION_NUM >= 0x074d00
+static void setup_data(CURL *easy, CURLoption option, const struct http_data *data)
+{
+	struct curl_blob blob = {
+		.data = (void *)(uintptr_t)data->s, .len = data->len, .flags = CURL_BLOB_COPY
+	};
+
+	curl_easy_setopt(easy, option, &blob);
+}
+
+static void setup_blobs(CURL *easy, const struct http_settings *settings)
+{
+	if (settings->ca_data.s) {
+		setup_data(easy, CURLOPT_CAINFO_BLOB, &settings->ca_data);
+		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	}
+	if (settings->cert_data.s)
+		setup_data(easy, CURLOPT_SSLCERT_BLOB, &settings->cert_data);
+	if (settings->key_data.s)
+		setup_data(easy, CURLOPT_SSLKEY_BLOB, &settings->key_data);
+}
+
+bool http_takes_data(void)
+{
+	return true;
+}
+#else
+static void setup_blobs(CURL *easy, const struct http_settings *settings)
+{
+	(void)easy;
+	(void)settings;
+}
+
+bool http_takes_data(void)
+{
+	return false;
+}
+#endif
+
+static void setup_tls(CURL *easy, const struct http_settings *settings)
+{
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, settings->insecure ? 0L : 1L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, settings->insecure ? 0L : 2L);
+	if (settings->ca) {
+		curl_easy_setopt(easy, CURLOPT_CAINFO, settings->ca);
+		/* Only that file: a certificate of a public authority must not pass for the
+		 * cluster's own. */
+		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+	}
+	if (settings->cert)
+		curl_easy_setopt(easy, CURLOPT_SSLCERT, settings->cert);
+	if (settings->key || settings->cert)
+		curl_easy_setopt(
+			easy, CURLOPT_SSLKEY, settings->key ? settings->key : settings->cert);
+	setup_blobs(easy, settings);
+}
+
 void http_setup(CURL *easy, const struct http_endpoint *e, const struct http_settings *settings)
 {
 	http_setup_protocols(easy);
@@ -195,19 +280,7 @@ void http_setup(CURL *easy, const struct http_endpoint *e, const struct http_set
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	/* An empty string, and not NULL, is what switches the environment's proxies off. */
 	curl_easy_setopt(easy, CURLOPT_PROXY, settings->proxy ? settings->proxy : "");
-	if (!e->tls)
-		return;
-	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
-	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-	if (settings->ca) {
-		curl_easy_setopt(easy, CURLOPT_CAINFO, settings->ca);
-		/* Only that file: a certificate of a public authority must not pass for the
-		 * cluster's own. */
-		curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-	}
-	if (settings->cert) {
-		curl_easy_setopt(easy, CURLOPT_SSLCERT, settings->cert);
-		curl_easy_setopt(
-			easy, CURLOPT_SSLKEY, settings->key ? settings->key : settings->cert);
-	}
+	curl_easy_setopt(easy, CURLOPT_NOPROXY, settings->no_proxy ? settings->no_proxy : "");
+	if (e->tls)
+		setup_tls(easy, settings);
 }

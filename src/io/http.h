@@ -13,6 +13,16 @@ struct err;
  * transfers and waits with one poll, and failures told in words. Redirects are never followed;
  * nothing secret gets into a text.
  */
+struct http_data {
+	const void *s;
+	size_t len;
+};
+
+/* What the operator calls the options, for messages. */
+struct http_words {
+	const char *ca, *cert, *key, *server_name, *endpoint;
+};
+
 struct http_settings {
 	const char *ca;          /* file of CA certificates; NULL: the system's */
 	const char *cert;        /* file of the client's certificate; NULL: none */
@@ -20,6 +30,12 @@ struct http_settings {
 	const char *server_name; /* the name that the server's certificate must bear; NULL: the
 				    URL's host */
 	const char *proxy;       /* URL; NULL: none, whatever the environment says */
+	const char *no_proxy;    /* hosts that are reached without it, as in NO_PROXY; NULL: none */
+	/* PEM in memory, before the files; libcurl copies it. From libcurl 7.77 on
+	 * (http_takes_data). */
+	struct http_data ca_data, cert_data, key_data;
+	bool insecure;                  /* the server's certificate is not looked at */
+	const struct http_words *words; /* NULL: ca, cert, key, server_name, endpoint */
 };
 
 /* Where a server is: a checked URL of scheme, host and port alone. */
@@ -56,6 +72,11 @@ struct http_loop *http_loop_new(const struct clock_source *clock, struct err *er
 void http_loop_free(struct http_loop *loop);
 int64_t http_loop_now_ms(const struct http_loop *loop);
 
+/* How many connections it may open to one host; 1 where nobody says. */
+void http_loop_connections(struct http_loop *loop, long n);
+/* Closes all connections. All transfers must have been removed. ERR_NOMEM leaves it as it was. */
+int http_loop_reset(struct http_loop *loop, struct err *err);
+
 /* Adds a transfer whose CURLOPT_PRIVATE is its owner; removes one that must not end by itself. */
 int http_loop_add(struct http_loop *loop, CURL *easy, struct err *err);
 void http_loop_remove(struct http_loop *loop, CURL *easy);
@@ -79,6 +100,9 @@ enum http_step {
  * readable.
  */
 enum http_step http_loop_step(struct http_loop *loop, int wake_fd, int64_t until_ms);
+
+/* Whether certificates and keys can be given as data. */
+bool http_takes_data(void);
 
 /* Sets what every transfer has: the endpoint's TLS and proxy, no redirects, no signals, no
  * environment. */

@@ -10,7 +10,12 @@ src_libio_a_SOURCES = \
 	src/io/kubeconfig-check.c \
 	src/io/kubeconfig-decode.c src/io/kubeconfig-decode.h \
 	src/io/kubeconfig-json.c \
-	src/io/rest.h \
+	src/io/kube-creds.c src/io/kube-creds.h \
+	src/io/kube-exec.c src/io/kube-exec.h \
+	src/io/kube-grant.c \
+	src/io/rest.c src/io/rest.h src/io/rest-inside.h \
+	src/io/rest-error.c \
+	src/io/rest-place.c \
 	src/io/wire.c src/io/wire.h \
 	src/io/pg.c src/io/pg.h \
 	src/io/pg-explain.c src/io/pg-explain.h \

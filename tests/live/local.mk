@@ -4,3 +4,7 @@ tests_bin_etcd_poll_SOURCES = tests/live/etcd-poll.c tests/unit/source/fake-roun
 	tests/unit/source/fake-round.h
 tests_bin_etcd_poll_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit/source
 tests_bin_etcd_poll_LDADD = $(SOURCE_LIBS)
+
+check_PROGRAMS += tests/bin/kube-ask
+tests_bin_kube_ask_SOURCES = tests/live/kube-ask.c
+tests_bin_kube_ask_LDADD = $(IO_LIBS)

@@ -1,0 +1,40 @@
+#ifndef IO_REST_INSIDE_H
+#define IO_REST_INSIDE_H
+
+#include "io/http.h"
+#include "io/kube-creds.h"
+#include "io/kubeconfig.h"
+#include "io/rest.h"
+
+/* What the files of the client share. Within src/io only. */
+
+/* Where the server is, and how it is reached. */
+struct rest_place {
+	struct http_endpoint endpoint; /* its url has the prefix, without a slash at the end */
+	char *host_header;             /* "Host: ..." where the URL has another name; NULL */
+	char *proxy;
+	char *no_proxy;
+};
+
+int rest_place_make(struct rest_place *ret, const struct kube_access *a, struct err *err);
+void rest_place_release(struct rest_place *p);
+
+/* A call as the errors see it. */
+struct rest_ended {
+	const struct rest_place *place;
+	const struct http_settings *settings;
+	const struct kube_creds *creds;
+	CURL *easy;
+	CURLcode rc;
+	const char *detail;
+	int status;
+	const struct str *body;              /* of an answer that is no 2xx */
+	const char *content_type, *location; /* sanitised; "" */
+	double seconds;
+};
+
+/* Fills err and what of ret the Status says (reason, retry_after_ms, gone). */
+int rest_error_transport(const struct rest_ended *e, struct err *err);
+int rest_error_status(const struct rest_ended *e, struct rest_answer *ret, struct err *err);
+
+#endif
