@@ -297,9 +297,14 @@ static int yaml_run(struct yaml_build *b)
 int yaml_parse(const char *text, size_t len, const char *file, struct yaml_node **ret_root,
 	struct err *err)
 {
-	struct yaml_build b = { .text = text, .len = len, .file = file, .err = err };
+	struct yaml_build b = { .file = file, .err = err };
 	int rc;
 
+	/* A byte order mark, as editors on Windows write it, is none of the text. */
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		text += 3, len -= 3;
+	b.text = text;
+	b.len = len;
 	if (!yaml_parser_initialize(&b.parser))
 		return err_set(err, ERR_NOMEM, "%s: out of memory", file);
 	yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
