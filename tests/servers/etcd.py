@@ -8,7 +8,6 @@ import signal
 import ssl
 import subprocess
 import threading
-import time
 import urllib.error
 import urllib.request
 

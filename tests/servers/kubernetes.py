@@ -12,7 +12,7 @@ import threading
 import time
 import urllib.parse
 
-from .etcd import Etcd
+from .etcd import MODULE as ETCD, Etcd
 from .gobuild import GoModule
 from .net import free_port
 from .process import Folder, Process, disown, find_program, own, wait_until
@@ -26,7 +26,7 @@ MODULE = GoModule("kubernetes", f"Kubernetes {VERSION}", ldflags=(
 ELECT = GoModule("elect", "a contender of client-go", packages=["."])
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kubectl")
 
-# name: (uid, group). Their rights are given by _grant().
+# name: (uid, group). Their rights are given by grant().
 USERS = {
     "admin": (1, "system:masters"),
     "baton": (2, ""),           # may read what baton reads, everywhere
@@ -66,6 +66,18 @@ def given():
 def prepare():
     """The folder with the servers; without one that is given they are built here, once."""
     return given() or MODULE.build()
+
+
+def prepare_all():
+    """All that a control plane with contenders needs."""
+    prepare()
+    for module in (ELECT, ETCD):
+        module.build()
+
+
+def ready_made():
+    """Whether nothing needs to be built for a control plane."""
+    return bool(given() or MODULE.is_built()) and all(module.is_built() for module in (ELECT, ETCD))
 
 
 def programs():
@@ -253,13 +265,17 @@ class ControlPlane:
 
     def start(self):
         self.start_apiserver()
-        self._grant()
+        self.grant()
         if self.with_controllers:
             self.start_controllers()
 
-    def start_apiserver(self):
+    def start_apiserver(self, wait=True):
         self.apiserver.argv = self.apiserver.make_argv()
         self.apiserver.start()
+        if wait:
+            self.wait_apiserver()
+
+    def wait_apiserver(self):
         self.apiserver.wait_ready(self.ready, timeout=60)
 
     def ready(self):
@@ -268,10 +284,11 @@ class ControlPlane:
         except (OSError, http.client.HTTPException, ApiError, ValueError):
             return False
 
-    def start_controllers(self):
+    def start_controllers(self, wait=True):
         self.controllers.argv = self.controllers.make_argv()
         self.controllers.start()
-        self.controllers.wait_ready(self._controllers_lead, timeout=60)
+        if wait:
+            self.controllers.wait_ready(self._controllers_lead, timeout=60)
 
     def _controllers_lead(self):
         """Its Lease names it, and it is alive."""
@@ -320,7 +337,7 @@ class ControlPlane:
     def api(self, user):
         return self.apis.setdefault(user, Api(self, user))
 
-    def _grant(self):
+    def grant(self):
         """The rights of USERS; and the namespace billing, which one of them may read."""
         create = self._create_once
         create("namespaces", {"metadata": {"name": "billing"}})
@@ -353,7 +370,7 @@ class ControlPlane:
             text += [f"    client-certificate: {certificate[0]}", f"    client-key: {certificate[1]}"]
         else:
             text += [f"    token: {self.token(user)}"]
-        text += ["contexts:", f"- name: {context}", f"  context:", f"    cluster: {context}", f"    user: {user}"]
+        text += ["contexts:", f"- name: {context}", "  context:", f"    cluster: {context}", f"    user: {user}"]
         if namespace:
             text += [f"    namespace: {namespace}"]
         return "\n".join(text + [f"current-context: {context}", ""])
