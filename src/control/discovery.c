@@ -3,10 +3,17 @@
 #include "control/discovery.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
+#include "io/kubeconfig.h"
 #include "io/yaml.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+	NAME_MAX_BYTES = 60 /* less than a config's name may have, for "-2" */
+};
 
 static const char *const discovery_pg[] = { "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE",
 	"PGPORT" };
@@ -90,36 +97,111 @@ static struct yaml_node *discovery_etcd_options(const struct source_ops *ops, co
 	return options;
 }
 
+/* A context's name as a source's: one "-" for each character that can't stand in one. */
+static char *discovery_name(const char *context)
+{
+	struct str name;
+
+	str_init(&name, NAME_MAX_BYTES);
+	while (*context && name.len < NAME_MAX_BYTES) {
+		uint32_t cp;
+		size_t len = text_decode(context, strlen(context), &cp);
+		bool fits =
+			len == 1 && (isalnum((unsigned char)*context) || strchr("._-", *context));
+
+		str_add_char(&name, fits ? *context : '-');
+		context += len ? len : 1;
+	}
+	return str_take(&name);
+}
+
+static bool discovery_kubernetes(struct discovered *ret, const struct source_ops *ops)
+{
+	struct yaml_node *options = yaml_new(YAML_MAP, NULL);
+	char *context;
+
+	switch (kube_access_look(NULL, &context)) {
+	case KUBE_FOUND_CONTEXT:
+		discovery_add(options, ops, "context", context);
+		ret->name = discovery_name(context);
+		break;
+	case KUBE_FOUND_FILE:
+		ret->name = xstrdup("kubernetes");
+		break;
+	case KUBE_FOUND_POD:
+		discovery_add(options, ops, "in-cluster", "true");
+		ret->name = xstrdup("in-cluster");
+		break;
+	case KUBE_FOUND_NOTHING:
+		yaml_node_free(options);
+		return false;
+	}
+	free(context);
+	ret->ops = ops;
+	ret->options = options;
+	return true;
+}
+
+/* The others have fixed names, and "role" is none of a source's: "-2" tells it apart. */
+static void discovery_make_unique(struct discovered *found, size_t n)
+{
+	struct discovered *last = &found[n - 1];
+	bool taken = strcmp(last->name, "role") == 0;
+	struct str name;
+	size_t i;
+
+	for (i = 0; i + 1 < n; i++)
+		taken = taken || strcmp(found[i].name, last->name) == 0;
+	if (!taken)
+		return;
+	str_init(&name, NAME_MAX_BYTES + 2);
+	str_addf(&name, "%s-2", last->name);
+	free(last->name);
+	last->name = str_take(&name);
+}
+
 size_t discovery_look(struct discovered found[DISCOVERY_MAX])
 {
 	const char *endpoints = discovery_env("ETCDCTL_ENDPOINTS");
 	const struct source_ops *pg = source_kind("postgres"), *etcd = source_kind("etcd");
+	const struct source_ops *kubernetes = source_kind("kubernetes");
 	size_t n = 0, i;
 
+	memset(found, 0, DISCOVERY_MAX * sizeof(*found));
 	for (i = 0; i < ARRAY_LEN(discovery_pg) && pg && !n; i++)
 		if (discovery_env(discovery_pg[i]))
-			found[n++] = (struct discovered){ .ops = pg, .name = "postgres" };
+			found[n++] = (struct discovered){ .ops = pg, .name = xstrdup("postgres") };
 	if (endpoints && etcd)
 		found[n++] = (struct discovered){ .ops = etcd,
-			.name = "etcd",
+			.name = xstrdup("etcd"),
 			.options = discovery_etcd_options(etcd, endpoints) };
+	if (kubernetes && discovery_kubernetes(&found[n], kubernetes))
+		discovery_make_unique(found, ++n);
 	return n;
 }
 
 void discovery_explain(const char *config_path, bool there, struct str *out)
 {
+	bool kubernetes = source_kind("kubernetes");
+
 	str_add(out, "No source to look at. Looked for:\n");
 	str_addf(out, "  a config file     %s: %s\n",
 		config_path ? config_path : "baton/config.yaml in XDG_CONFIG_HOME or HOME/.config",
 		there ? "names no source" : "not there");
 	str_add(out, "  PostgreSQL        PGHOST, PGHOSTADDR, PGSERVICE, PGDATABASE or PGPORT: "
 		     "none is set\n"
-		     "  etcd              ETCDCTL_ENDPOINTS: not set\n"
-		     "To point it at something:\n"
+		     "  etcd              ETCDCTL_ENDPOINTS: not set\n");
+	if (kubernetes)
+		str_add(out, "  Kubernetes        KUBECONFIG, HOME/.kube/config, a pod's service "
+			     "account: none is there\n");
+	str_add(out, "To point it at something:\n"
 		     "  PGHOST=db.example baton             everything that libpq reads from its "
 		     "environment works\n"
-		     "  ETCDCTL_ENDPOINTS=http://10.0.0.1:2379 baton\n"
-		     "  baton init                          writes a commented config to fill in\n"
+		     "  ETCDCTL_ENDPOINTS=http://10.0.0.1:2379 baton\n");
+	if (kubernetes)
+		str_add(out, "  KUBECONFIG=admin.conf baton         its current context, as for "
+			     "kubectl\n");
+	str_add(out, "  baton init                          writes a commented config to fill in\n"
 		     "  ./bootstrap lab                     in the source tree: a private "
 		     "PostgreSQL and etcd to try\n");
 }

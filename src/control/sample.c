@@ -100,13 +100,15 @@ static void sample_option(struct str *out, size_t indent, const struct option_de
 
 /* A value that was found. Never a secret. */
 static void sample_value(
-	struct str *out, size_t indent, const char *name, const struct yaml_node *node)
+	struct str *out, size_t indent, const struct option_def *def, const struct yaml_node *node)
 {
 	size_t i;
 
 	sample_indent(out, indent);
-	str_addf(out, "%s: ", name);
-	if (node->kind == YAML_LIST) {
+	str_addf(out, "%s: ", def->name);
+	if (def->type == OPTION_BOOL) {
+		str_add(out, node->text);
+	} else if (node->kind == YAML_LIST) {
 		str_add_char(out, '[');
 		for (i = 0; i < node->n; i++) {
 			str_add(out, i ? ", " : "");
@@ -142,7 +144,7 @@ static void sample_source(struct str *out, const struct source_ops *ops, const c
 		const struct yaml_node *node = yaml_get(options, def->name);
 
 		if (node && def->type != OPTION_SECRET)
-			sample_value(out, 4, def->name, node);
+			sample_value(out, 4, def, node);
 		else
 			sample_option(out, 4, def);
 	}
@@ -174,7 +176,7 @@ static char *sample_conninfo(void)
 	return str_take(&text);
 }
 
-static void sample_found(struct str *out, const struct discovered *found)
+static void sample_found(struct str *out, struct discovered *found)
 {
 	struct yaml_node *options = found->options ? found->options : yaml_new(YAML_MAP, NULL);
 	char *conninfo;
@@ -188,6 +190,7 @@ static void sample_found(struct str *out, const struct discovered *found)
 		sample_find(found->ops->options, "password_env"))
 		yaml_map_add(options, "password_env", yaml_new(YAML_SCALAR, "ETCDCTL_PASSWORD"));
 	sample_source(out, found->ops, found->name, options);
+	free(found->name);
 	yaml_node_free(options);
 }
 

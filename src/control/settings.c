@@ -433,7 +433,7 @@ static void discover(struct settings *s)
 	for (i = 0; i < n; i++) {
 		s->store->found[i] = found[i].options;
 		s->sources[i] = (struct source_config){ .ops = found[i].ops,
-			.name = found[i].name,
+			.name = store_own(s, found[i].name),
 			.interval_ms = found[i].ops->interval_ms,
 			.timeout_ms = OPTIONS_TIMEOUT_DEFAULT_MS,
 			.options = found[i].options };

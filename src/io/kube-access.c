@@ -270,25 +270,25 @@ static bool any_pipe(const struct paths *paths)
 	return false;
 }
 
-bool kube_access_there(const char *folder, char **ret_name)
+enum kube_found kube_access_look(const char *folder, char **ret_context)
 {
+	enum kube_found found = KUBE_FOUND_NOTHING;
 	struct kubeconfig *k = NULL;
 	struct paths paths;
-	bool there = true;
 
+	*ret_context = NULL;
 	paths_find(&paths);
 	if (any_pipe(&paths) || load_paths(&paths, &k, NULL)) {
-		*ret_name = xstrdup("kubernetes");
+		found = KUBE_FOUND_FILE;
+	} else if (kubeconfig_current(k)) {
+		found = KUBE_FOUND_CONTEXT;
+		*ret_context = xstrdup(kubeconfig_current(k));
 	} else if (!is_silent(k)) {
-		const char *current = kubeconfig_current(k);
-
-		*ret_name = xstrdup(current ? current : "kubernetes");
+		found = KUBE_FOUND_FILE;
 	} else if (is_pod(folder ? folder : service_account)) {
-		*ret_name = xstrdup("in-cluster");
-	} else {
-		there = false;
+		found = KUBE_FOUND_POD;
 	}
 	kubeconfig_free(k);
 	paths_release(&paths);
-	return there;
+	return found;
 }

@@ -142,14 +142,19 @@ struct kube_where {
  */
 int kube_access_find(const struct kube_where *where, struct kube_access *ret, struct err *err);
 
-/*
- * As kube_access_find without a file named, for discovery: only whether there is something, and
- * what it may be called: its context's name, raw, "in-cluster", or "kubernetes" where that is not
- * known (the caller frees). A kubeconfig that is there and is wrong counts as something: its error
- * comes when it is used. A pipe is not read, since that can be done once only. false: there is
- * nothing.
- */
-bool kube_access_there(const char *service_account, char **ret_name);
+/* What there is to be found without a file named. */
+enum kube_found {
+	KUBE_FOUND_NOTHING,
+	KUBE_FOUND_CONTEXT, /* a current context */
+	KUBE_FOUND_FILE,    /* a kubeconfig whose current context is not known: it is wrong, or has
+			       none, which is told when it is used; or a pipe, which can be read
+			       once only */
+	KUBE_FOUND_POD
+};
+
+/* For discovery: as kube_access_find without a file named, and without using it. ret_context: the
+ * context's name, raw, else NULL; the caller frees. */
+enum kube_found kube_access_look(const char *service_account, char **ret_context);
 
 /*
  * The pod's service account: https://KUBERNETES_SERVICE_HOST:PORT, token (a file that the kubelet

@@ -25,7 +25,8 @@ struct place {
 
 static const char *const variables[] = { "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE",
 	"PGPORT", "PGUSER", "ETCDCTL_ENDPOINTS", "ETCDCTL_USER", "ETCDCTL_PASSWORD",
-	"ETCDCTL_CACERT", "ETCDCTL_CERT", "ETCDCTL_KEY", "BATON_CONFIG", "HOME" };
+	"ETCDCTL_CACERT", "ETCDCTL_CERT", "ETCDCTL_KEY", "BATON_CONFIG", "HOME", "KUBECONFIG",
+	"KUBERNETES_SERVICE_HOST" };
 
 static int setup(void **state)
 {
@@ -438,6 +439,53 @@ static void test_discovery(void **state)
 	settings_free(s);
 }
 
+/* The current context, under a name that a source may have. */
+static void test_discovery_kubernetes(void **state)
+{
+	static const struct {
+		const char *context, *name;
+	} cases[] = { { "lab", "lab" }, { "Prod.EU_1-a", "Prod.EU_1-a" },
+		{ "arn:aws:eks:eu-west-1:1:cluster/x", "arn-aws-eks-eu-west-1-1-cluster-x" },
+		{ "k\xc3\xbc\xe2\x82\xac @x", "k----x" }, { "etcd", "etcd-2" },
+		{ "role", "role-2" } };
+	const struct place *place = *state;
+	struct settings *s;
+	struct err err = { 0 };
+	struct str text;
+	size_t i;
+
+	if (!source_kind("kubernetes"))
+		skip();
+	setenv("KUBECONFIG", place->config, 1);
+	setenv("ETCDCTL_ENDPOINTS", "http://a:1", 1);
+	str_init(&text, 1000);
+	for (i = 0; i < ARRAY_LEN(cases); i++) {
+		str_clear(&text);
+		str_addf(&text, "current-context: \"%s\"\n", cases[i].context);
+		write_file(place->config, text.s, text.len);
+		assert_int_equal(settings_load(NULL, 0, &s, &err), 0);
+		assert_int_equal(s->n_sources, 2);
+		assert_string_equal(s->sources[1].name, cases[i].name);
+		assert_string_equal(s->sources[1].ops->kind, "kubernetes");
+		assert_string_equal(
+			source_option_text(&s->sources[1], "context"), cases[i].context);
+		settings_free(s);
+	}
+	str_release(&text);
+
+	/* One that is wrong is a source all the same: it says why when it is used. */
+	write_file(place->config, "- a", 3);
+	assert_int_equal(settings_load(NULL, 0, &s, &err), 0);
+	assert_int_equal(s->n_sources, 2);
+	assert_string_equal(s->sources[1].name, "kubernetes");
+	settings_free(s);
+
+	setenv("KUBECONFIG", "/nowhere/config", 1);
+	assert_int_equal(settings_load(NULL, 0, &s, &err), 0);
+	assert_int_equal(s->n_sources, 1);
+	settings_free(s);
+}
+
 static void test_choose(void **state)
 {
 	const char *const both[] = { "b", "a" }, *const one[] = { "b" }, *const none[] = { "x" };
@@ -570,6 +618,7 @@ int main(void)
 		TEST(test_empty),
 		TEST(test_places),
 		TEST(test_discovery),
+		TEST(test_discovery_kubernetes),
 		TEST(test_choose),
 		TEST(test_sample),
 		TEST(test_sample_keys_are_known),
