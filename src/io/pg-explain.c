@@ -246,7 +246,7 @@ static const struct meaning statement_meanings[] = {
 	{ "25P03", NULL, ERR_IO, QUOTE_NONE,
 		"{place} ended the session: idle_in_transaction_session_timeout" },
 	{ "42501", NULL, ERR_DENIED, QUOTE_SERVER,
-		"role \"{user}\" may not read what is needed at {place}" },
+		"role \"{user}\" lacks a privilege that is needed at {place}" },
 	{ "53200", NULL, ERR_BUSY, QUOTE_SERVER,
 		"{place} is out of memory or of room in its lock table" },
 	{ "42883", NULL, ERR_UNSUPPORTED, QUOTE_SERVER,

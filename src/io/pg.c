@@ -181,7 +181,7 @@ static char *make_place(PGconn *conn)
 }
 
 enum {
-	KEYWORDS_MAX = 10
+	KEYWORDS_MAX = 11
 };
 
 static PGconn *start(const struct pg_settings *settings, const struct host *host, const char *attrs,
@@ -194,6 +194,8 @@ static PGconn *start(const struct pg_settings *settings, const struct host *host
 	 */
 	const char *pairs[][2] = {
 		{ "dbname", settings->conninfo ? settings->conninfo : "" },
+		/* Only the first is read as a connection string (libpq's PQconnectdbParams). */
+		{ "dbname", settings->database },
 		{ "application_name", settings->application },
 		{ "client_encoding", "SQL_ASCII" },
 		{ "password", settings->password },

@@ -31,6 +31,7 @@ struct pg_settings {
 				 the environment's */
 	const char *password; /* in place of any other; NULL */
 	const char *application; /* application_name */
+	const char *database;    /* in place of the connection string's; NULL */
 };
 
 /* How long a call may take, and what may end it earlier. */

@@ -14,6 +14,12 @@ src_libsource_a_SOURCES = \
 	src/source/etcd-ttl.c \
 	src/source/option.c \
 	src/source/postgres.c src/source/postgres.h \
+	src/source/postgres-act.c src/source/postgres-act.h \
+	src/source/postgres-act-look.c \
+	src/source/postgres-act-plan.c \
+	src/source/postgres-act-prepared.c \
+	src/source/postgres-act-queue.c \
+	src/source/postgres-act-send.c \
 	src/source/postgres-answer.c src/source/postgres-answer.h \
 	src/source/postgres-claim.c \
 	src/source/postgres-examine.c \

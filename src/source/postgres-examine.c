@@ -100,7 +100,7 @@ static void report_sight(const struct postgres *p, struct report *report)
 			"may end sessions, except a superuser's (pg_signal_backend)");
 	else
 		report_add(report, "note", "signals", grant.s,
-			"may end sessions of its own role only; baton doesn't end any yet");
+			"may end sessions of its own role only");
 	str_release(&grant);
 }
 

@@ -49,7 +49,7 @@ static int64_t server_timeout_ms(const struct postgres *p)
  * Settings for the whole session, where it is ours alone. set_config takes them as parameters, and
  * shows in the server's log as the SELECT that it is.
  */
-static int settle(struct postgres *p, const struct pg_limit *limit, struct err *err)
+static int settle(struct postgres *p, struct pg *pg, const struct pg_limit *limit, struct err *err)
 {
 	static const char sql[] =
 		"SELECT pg_catalog.set_config('default_transaction_read_only', 'on', false),\n"
@@ -65,7 +65,7 @@ static int settle(struct postgres *p, const struct pg_limit *limit, struct err *
 	snprintf(statement, sizeof(statement), "%" PRId64, server_timeout_ms(p));
 	snprintf(lock, sizeof(lock), "%" PRId64, server_timeout_ms(p) / 2);
 	snprintf(idle, sizeof(idle), "%d", IDLE_IN_TRANSACTION_MS);
-	rc = pg_query(p->pg, sql, values, ARRAY_LEN(values), limit, &rows, err);
+	rc = pg_query(pg, sql, values, ARRAY_LEN(values), limit, &rows, err);
 	if (rc)
 		return rc;
 	pg_result_free(rows);
@@ -165,15 +165,18 @@ static int prepare_session(struct postgres *p, const struct pg_limit *limit, str
 	if (p->pretends)
 		return 0;
 	if (p->pooling == POOLING_NONE)
-		rc = settle(p, limit, err);
+		rc = settle(p, p->pg, limit, err);
 	return rc ? rc : ask_hashes(p, limit, err);
 }
 
-static int connect_to(struct postgres *p, const struct pg_limit *limit, struct err *err)
+/* database: in place of the configured one; NULL. */
+static int connect_to(struct postgres *p, const char *database, const struct pg_limit *limit,
+	struct pg **ret_pg, struct err *err)
 {
 	struct pg_settings settings = {
 		.conninfo = source_option_text(p->config, "conninfo"),
 		.application = "baton",
+		.database = database,
 	};
 	char *password;
 	int rc = postgres_password(p->config, &password, err);
@@ -181,7 +184,7 @@ static int connect_to(struct postgres *p, const struct pg_limit *limit, struct e
 	if (rc)
 		return rc;
 	settings.password = password;
-	rc = pg_connect(&settings, limit, &p->pg, err);
+	rc = pg_connect(&settings, limit, ret_pg, err);
 	if (password)
 		explicit_bzero(password, strlen(password));
 	free(password);
@@ -196,12 +199,28 @@ int postgres_session_open(struct postgres *p, const struct pg_limit *limit, stru
 		postgres_session_close(p);
 	if (p->pg)
 		return 0;
-	rc = connect_to(p, limit, err);
+	rc = connect_to(p, NULL, limit, &p->pg, err);
 	if (rc)
 		return rc;
 	rc = prepare_session(p, limit, err);
 	if (rc)
 		postgres_session_close(p);
+	return rc;
+}
+
+int postgres_session_beside(struct postgres *p, const char *database, const struct pg_limit *limit,
+	struct pg **ret_pg, struct err *err)
+{
+	struct pg *pg;
+	int rc = connect_to(p, database, limit, &pg, err);
+
+	if (rc)
+		return rc;
+	rc = settle(p, pg, limit, err);
+	if (rc)
+		pg_close(pg);
+	else
+		*ret_pg = pg;
 	return rc;
 }
 

@@ -49,6 +49,15 @@ static const struct option_def postgres_options[] = {
 		"Whether the first 200 characters of each session's current or last query are "
 		"shown.",
 		NULL, NULL, false },
+	{ "step_down_channel", OPTION_TEXT, NULL,
+		"The channel on which holders LISTEN to be asked to step down. baton sends a "
+		"NOTIFY "
+		"there, in "
+		"the lock's own database; its payload is described in doc/step-down.md. Without "
+		"it, "
+		"no "
+		"session can be asked.",
+		NULL, NULL, false },
 	{ 0 },
 };
 
@@ -291,4 +300,6 @@ const struct source_ops source_postgres = {
 	.poll = postgres_poll,
 	.examine = postgres_examine,
 	.close = postgres_close,
+	.acts = postgres_acts,
+	.n_acts = POSTGRES_ACTS,
 };

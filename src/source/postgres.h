@@ -1,6 +1,7 @@
 #ifndef SOURCE_POSTGRES_H
 #define SOURCE_POSTGRES_H
 
+#include "source/act.h"
 #include "source/postgres-key.h"
 #include "io/pg.h"
 
@@ -104,6 +105,13 @@ struct pg_limit postgres_limit(struct round *r);
 /* Connects and prepares the session, where that isn't done (postgres-session.c). */
 int postgres_session_open(struct postgres *p, const struct pg_limit *limit, struct err *err);
 void postgres_session_close(struct postgres *p);
+/*
+ * A second session, in a database of the caller's choice, with the same settings; the caller closes
+ * it. Only for what works in one database alone (NOTIFY, ROLLBACK PREPARED), and not through a
+ * pooler.
+ */
+int postgres_session_beside(struct postgres *p, const char *database, const struct pg_limit *limit,
+	struct pg **ret_pg, struct err *err);
 /* Asks the poll's query, in whatever wrapping the pooling needs. */
 int postgres_session_ask(struct postgres *p, const struct pg_limit *limit,
 	struct pg_result **ret_result, struct err *err);
@@ -114,6 +122,12 @@ int postgres_session_ask(struct postgres *p, const struct pg_limit *limit,
  */
 int postgres_ask(struct postgres *p, struct round *r, const struct pg_limit *limit,
 	struct pg_result **ret_result, struct pg_moment *moment, struct err *err);
+
+/* What it can do (postgres-act.c). */
+extern const struct act_case postgres_acts[];
+enum {
+	POSTGRES_ACTS = 3
+};
 
 /* For `baton doctor` (postgres-examine.c). */
 int postgres_examine(void *state, struct round *r, struct report *report, struct err *err);

@@ -11,6 +11,7 @@ with CI=true it is a failure.
 Run one file alone from the top of the tree: BATON=build/src/baton PYTHONPATH=tests python3 tests/live/test_x.py
 """
 
+from .drive import Drive
 from .etcd import Candidate, Etcd, GatewayError, VERSIONS, b64, build_current, lease_hex, on_each
 from .kubelet import Kubelet, Kubelets, Node
 from .kubernetes import ApiError, Contender, ControlPlane, kubernetes_missing, rfc3339
@@ -20,5 +21,6 @@ from .postgres import PgBouncer, Postgres, Session, SqlError
 from .process import Folder, Process, close_all, find_program, in_ci, missing, own, wait_until
 from .program import Home, Result, baton, baton_path
 from .tls import Authority
+from .wire import Wire, WireClosed
 
 __all__ = [name for name in dir() if not name.startswith("_")]

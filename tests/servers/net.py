@@ -124,7 +124,8 @@ class Listener:
 class Proxy(Listener):
     """
     Passes bytes to a port of loopback, as long as the test wants. Modes, which hold for open and new connections:
-    pass_on(); stall(): takes bytes and passes none; refuse(): closes new ones at once. cut() and reset() end the open
+    pass_on(); stall(): takes bytes and passes none; swallow(): passes what is asked and no answer (swallow(b"..."):
+    from the question with these bytes on); refuse(): closes new ones at once. cut() and reset() end the open
     ones; truncate(n) ends each new connection after n bytes from the server.
     """
 
@@ -132,18 +133,22 @@ class Proxy(Listener):
         self.target_port = target_port
         self.flowing = threading.Event()
         self.flowing.set()
-        self.refusing = False
+        self.refusing = self.swallowing = False
+        self.last_words = None
         self.limit = None
         self.bytes_in = 0   # from the server
         self.bytes_out = 0  # to the server
         super().__init__(port)
 
     def pass_on(self):
-        self.refusing, self.limit = False, None
+        self.refusing, self.swallowing, self.last_words, self.limit = False, False, None, None
         self.flowing.set()
 
     def stall(self):
         self.flowing.clear()
+
+    def swallow(self, last_words=None):
+        self.swallowing, self.last_words = last_words is None, last_words
 
     def refuse(self):
         self.refusing = True
@@ -183,6 +188,11 @@ class Proxy(Listener):
                     data = data[:limit - sent]
                 if not data:
                     break
+                forth = target.getpeername()[1] == self.target_port
+                if forth and self.last_words and self.last_words in data:
+                    self.swallowing = True
+                if self.swallowing and not forth:
+                    continue
                 target.sendall(data)
                 sent += len(data)
                 if source is not None and limit is None and target.getpeername()[1] == self.target_port:
