@@ -265,6 +265,7 @@ static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int6
 		.all_stale = s->all_stale,
 		.now_ms = now_ms,
 		.now_us = now_us,
+		.seen_ms = s->failures ? s->picture_ms : now_ms,
 	};
 	if (dirty && !ghost)
 		memory = memory_observe(&s->memory, slot->s, in.now_ms, in.now_us, &observed);
@@ -295,11 +296,13 @@ static void session_judge_source(struct session *s)
 		.self = r->self,
 		.before = s->last,
 		.pic = &s->picture,
+		.memory = &s->memory,
 		.thresholds = s->shared->thresholds,
 		.hidden = hidden,
 		.n_hidden = r->n_hidden,
 		.now_ms = session_now_ms(s),
 		.now_us = session_now_us(s),
+		.seen_ms = s->failures ? s->picture_ms : session_now_ms(s),
 	};
 	if (r->self) {
 		verdict_draft_begin(&s->verdict);

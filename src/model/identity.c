@@ -165,3 +165,13 @@ bool identity_same_application(const char *a, const char *b)
 	}
 	return strcmp(x.s, y.s) == 0;
 }
+
+size_t identity_stem(const char *identity)
+{
+	size_t len = strlen(identity);
+
+	if (len > UUID_LEN + 1 && identity[len - UUID_LEN - 1] == '_' &&
+		is_uuid(identity + len - UUID_LEN, UUID_LEN))
+		return len - UUID_LEN - 1;
+	return len;
+}

@@ -2,6 +2,7 @@
 #define MODEL_IDENTITY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * Names of processes as they differ between systems: "node-b", "node-b.example.net:8080",
@@ -20,5 +21,12 @@ bool identity_same_process(const char *a, const char *b);
  * instances apart (trailing numbers, the generated parts of Kubernetes pod names).
  */
 bool identity_same_application(const char *a, const char *b);
+
+/*
+ * The length of a Lease holder's identity without the "_UUID" that client-go appends anew at each
+ * start (leaderelection in k8s.io/client-go): what is before it is the pod's name, or the host's.
+ * All of it where there is no such end: anything else may be part of a name.
+ */
+size_t identity_stem(const char *identity);
 
 #endif

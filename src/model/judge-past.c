@@ -19,7 +19,7 @@ static bool token_is_low(const struct judging *j, const struct remembered_past *
 {
 	const struct remembered *r = j->memory;
 
-	if (!j->holder || !j->s->has_token || !r->has_highest)
+	if (!j->holder || !j->s->has_token || !r->has_highest || p->reissued)
 		return false;
 	return j->s->token < r->highest_token ||
 	       (j->s->token == r->highest_token && p->token_after == r->highest_token);
@@ -42,6 +42,19 @@ static void judge_token(struct judging *j)
 			severity = SEVERITY_WARN;
 	}
 	judging_say(j, ago, age);
+	if (p->reissued) {
+		verdict_add(j->out, FINDING_TOKEN_REGRESS, severity, p->regress_us,
+			"The Lease was deleted and made again, as was seen %s ago: its uid is "
+			"another, and its transitions went from %" PRId64 " to %" PRId64
+			". The numbers before and after are not comparable, and who held the old "
+			"one was not told.",
+			ago, p->token_before, p->token_after);
+		verdict_advise(j->out,
+			"Restart what remembers the highest number it has seen. Have proof that "
+			"the "
+			"old holder stopped; do not delete Leases to mend an election.");
+		return;
+	}
 	if (p->token_after == p->token_before)
 		verdict_add(j->out, FINDING_TOKEN_REGRESS, severity, p->regress_us,
 			"The fencing token %" PRId64
@@ -96,7 +109,8 @@ static bool was_a_leader(const struct judging *j, const struct remembered_past *
 {
 	int64_t held_us;
 
-	if (j->s->mechanism == MECH_ETCD_ELECTION || j->s->mechanism == MECH_ETCD_KEY)
+	if (j->s->mechanism == MECH_ETCD_ELECTION || j->s->mechanism == MECH_ETCD_KEY ||
+		j->s->mechanism == MECH_K8S_LEASE)
 		return true;
 	return p->previous_since_us != TIME_UNKNOWN && p->previous_until_us != TIME_UNKNOWN &&
 	       !__builtin_sub_overflow(p->previous_until_us, p->previous_since_us, &held_us) &&
@@ -148,11 +162,29 @@ static const char *say_hand_over(
 	return buf;
 }
 
+static void advise_overlap(
+	struct judging *j, const char *client, const char *before, enum former former)
+{
+	bool at = client[0] && strcmp(client, "local") != 0;
+
+	if (former == FORMER_THERE)
+		verdict_advise(j->out,
+			"Wait for the pod of %s to end, or delete it: not the new holder's, and "
+			"not "
+			"the Lease.",
+			before);
+	else
+		verdict_advise(j->out,
+			"Check the process of %s%s%.100s: losing the record tells it nothing.",
+			before, at ? " at " : "", at ? client : "");
+}
+
 static void judge_overlap(struct judging *j)
 {
 	const struct remembered_past *p = j->memory ? j->memory->past : NULL;
 	char change[CHANGE_MAX], before[WHO_MAX], left[CLOCK_TEXT_MAX], why[160] = "";
-	const char *client;
+	char pod[FORMER_TEXT_MAX];
+	enum former former;
 	int64_t age;
 
 	if (!p || p->overlap_us == TIME_UNKNOWN || !p->previous_identity || !was_a_leader(j, p))
@@ -160,7 +192,11 @@ static void judge_overlap(struct judging *j)
 	age = judging_own_age(j, p->previous_until_us);
 	if (age == TIME_UNKNOWN || judging_reached(j, age, j->thresholds->overlap_ms))
 		return;
-	if (p->previous_left_ms != TIME_UNKNOWN && p->previous_left_ms > 1000) {
+	former = judge_former(j, p, pod);
+	if (former == FORMER_ENDED)
+		return;
+	if (p->previous_left_ms != TIME_UNKNOWN && p->previous_left_ms > 1000 &&
+		j->s->mechanism != MECH_K8S_LEASE) {
 		clock_format_age(left, p->previous_left_ms);
 		snprintf(why, sizeof(why),
 			" Its lease still had %s: the key was deleted, or the lease revoked.",
@@ -169,19 +205,18 @@ static void judge_overlap(struct judging *j)
 	judging_name(before, p->previous_identity);
 	verdict_add(j->out, FINDING_POSSIBLE_OVERLAP,
 		overlap_is_harmless(j->in->role) ? SEVERITY_INFO : SEVERITY_WARN, p->overlap_us,
-		"%s%s was not seen to stop: it may still work.%s", say_hand_over(j, p, change, age),
-		previous_has_same_name(j, p) ? "that one" : before, why);
-	client = p->previous_client;
-	verdict_advise(j->out,
-		"Check the process of %s%s%.100s: losing the record tells it nothing.", before,
-		client[0] && strcmp(client, "local") != 0 ? " at " : "",
-		client[0] && strcmp(client, "local") != 0 ? client : "");
+		"%s%s was not seen to stop: it may still work.%s%s",
+		say_hand_over(j, p, change, age),
+		previous_has_same_name(j, p) ? "that one" : before, why, pod);
+	advise_overlap(j, p->previous_client, before, former);
 }
 
 static void judge_session(struct judging *j)
 {
 	const struct remembered_past *p = j->memory ? j->memory->past : NULL;
-	const char *what = j->s->mechanism == MECH_PG_ADVISORY ? "session" : "lease";
+	const char *what = j->s->mechanism == MECH_PG_ADVISORY ? "session"
+			   : j->s->mechanism == MECH_K8S_LEASE ? "identity"
+							       : "lease";
 	char who[WHO_MAX], ago[CLOCK_TEXT_MAX], every[CLOCK_TEXT_MAX];
 	int64_t age, period = 0, span_us;
 
@@ -215,6 +250,9 @@ static void judge_session(struct judging *j)
 	verdict_advise(
 		j->out, j->s->mechanism == MECH_PG_ADVISORY
 				? "Keep the connection that locks out of the pool's recycling."
+			: j->s->mechanism == MECH_K8S_LEASE
+				? "Look why its process starts anew: its lease's duration is lost "
+				  "each time."
 				: "Compare the lease's length with the holder's renewal period.");
 }
 
@@ -227,10 +265,10 @@ static void judge_fit(struct judging *j)
 }
 
 const struct judge_rule judge_rules_past[] = {
-	{ RULE_ALL, true, judge_token },
-	{ RULE_ALL, true, judge_flapping },
-	{ RULE_ALL, false, judge_overlap },
-	{ RULE_ALL, false, judge_session },
+	{ RULE_HANDS, true, judge_token },
+	{ RULE_HANDS, true, judge_flapping },
+	{ RULE_HANDS, false, judge_overlap },
+	{ RULE_HANDS, false, judge_session },
 	{ RULE_ALL, true, judge_fit },
 	{ 0 },
 };

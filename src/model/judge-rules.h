@@ -23,9 +23,11 @@ struct judging {
 	const struct thresholds *thresholds;
 	const struct claim *holder; /* the first; NULL */
 	uint32_t n_holders, n_waiters;
-	int64_t server_us; /* the server's clock now, carried on from its last answer; TIME_UNKNOWN
-			    */
-	enum state state;  /* the worst so far */
+	int64_t server_us;  /* the server's clock now, carried on from its last answer; TIME_UNKNOWN
+			     */
+	int64_t cluster_us; /* the clock of a Kubernetes cluster's control plane now: our own where
+			       they are not known to differ */
+	enum state state;   /* the worst so far */
 };
 
 enum {
@@ -33,7 +35,11 @@ enum {
 	RULE_PG = MECHANISM_BIT(MECH_PG_ADVISORY),
 	RULE_ETCD_QUEUE = MECHANISM_BIT(MECH_ETCD_ELECTION) | MECHANISM_BIT(MECH_ETCD_LOCK),
 	RULE_ETCD = RULE_ETCD_QUEUE | MECHANISM_BIT(MECH_ETCD_KEY),
-	RULE_ALL = RULE_PG | RULE_ETCD,
+	RULE_LEASE = MECHANISM_BIT(MECH_K8S_LEASE),
+	RULE_CRONJOB = MECHANISM_BIT(MECH_K8S_CRONJOB),
+	/* What changes hands. A CronJob does not: a new run for each slot is its work. */
+	RULE_HANDS = RULE_PG | RULE_ETCD | RULE_LEASE,
+	RULE_ALL = RULE_HANDS | RULE_CRONJOB,
 };
 
 struct judge_rule {
@@ -45,6 +51,9 @@ struct judge_rule {
 /* Each ends with a rule without a function. */
 extern const struct judge_rule judge_rules_pg[];
 extern const struct judge_rule judge_rules_etcd[];
+extern const struct judge_rule judge_rules_lease[];
+extern const struct judge_rule judge_rules_runs[];
+extern const struct judge_rule judge_rules_cron[];
 extern const struct judge_rule judge_rules_past[];
 
 /* The state is the worst that any rule says. */
@@ -55,6 +64,8 @@ void judging_state(struct judging *j, enum state state);
  * TIME_UNKNOWN when either isn't known. Never negative.
  */
 int64_t judging_server_age(const struct judging *j, int64_t moment_us);
+/* The same for a moment that a machine of a Kubernetes cluster wrote. */
+int64_t judging_cluster_age(const struct judging *j, int64_t moment_us);
 /* The same for a moment of our own wall clock. */
 int64_t judging_own_age(const struct judging *j, int64_t moment_us);
 /* The same for a moment of our monotonic clock, in milliseconds. */
@@ -64,6 +75,8 @@ int64_t judging_mono_age(const struct judging *j, int64_t moment_ms);
  * Whether a growing age has reached a limit; if not, notes when it will. An unknown age has not.
  */
 bool judging_reached(struct judging *j, int64_t age_ms, int64_t limit_ms);
+/* Notes that a moment of a Kubernetes cluster's clock, which is to come, changes the verdict. */
+void judging_until(struct judging *j, int64_t moment_us);
 /* A growing age in words, of at least CLOCK_TEXT_MAX bytes; notes when the words change. */
 const char *judging_say(struct judging *j, char *buf, int64_t age_ms);
 
@@ -72,6 +85,31 @@ const char *judging_say(struct judging *j, char *buf, int64_t age_ms);
 const char *judging_who(char *buf, const struct claim *c);
 /* An identity alone, cut. */
 const char *judging_name(char *buf, const char *identity);
+
+/*
+ * How long a Lease's record has not been seen to change, by our clocks; 0 when these facts differ
+ * from what is remembered; TIME_UNKNOWN where it was never seen before.
+ */
+struct lease_clock {
+	int64_t now_ms, now_us;
+	int64_t seen_ms; /* up to when the facts are known to be true; TIME_UNKNOWN: now */
+};
+int64_t lease_silence_ms(
+	const struct singleton *s, const struct remembered *r, const struct lease_clock *clock);
+/* How long candidates of a Lease wait after a renewal; TIME_UNKNOWN: it says none. */
+int64_t lease_duration_ms(const struct singleton *s);
+
+/* What the pod of a Lease's former holder shows of whether its process stopped. */
+enum former {
+	FORMER_NOT_KNOWN,
+	FORMER_ENDED, /* it ended, or started anew since */
+	FORMER_THERE, /* it is there, and has not started anew */
+};
+enum {
+	FORMER_TEXT_MAX = 1024
+};
+/* buf (FORMER_TEXT_MAX) gets what is known, with a space before it, or is empty. */
+enum former judge_former(struct judging *j, const struct remembered_past *p, char *buf);
 
 /* "1 waits", "3 wait" */
 const char *judging_wait_word(uint32_t n);

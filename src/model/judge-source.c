@@ -90,6 +90,25 @@ static void source_hidden(struct source_judging *j)
 	str_release(&remedy);
 }
 
+/* Whether a row has a lease, and whether it is past its end. */
+static bool source_lease(const struct source_judging *j, const struct singleton *s, bool *ret_past)
+{
+	const struct lease_clock clock = { j->in->now_ms, j->in->now_us, j->in->seen_ms };
+	enum lease_phase phase = singleton_lease_phase(s);
+	const struct remembered *r;
+	int64_t silence, duration;
+
+	if (s->mechanism != MECH_K8S_LEASE) {
+		*ret_past = phase == LEASE_PAST;
+		return phase != LEASE_NONE;
+	}
+	r = j->in->memory ? memory_find(j->in->memory, s->id) : NULL;
+	silence = lease_silence_ms(s, r, &clock);
+	duration = lease_duration_ms(s);
+	*ret_past = silence != TIME_UNKNOWN && silence >= duration;
+	return singleton_holder(s) && duration != TIME_UNKNOWN;
+}
+
 /*
  * When nearly all leases of a source are past their end at once, it is more likely that the source
  * tells wrong than that all holders died.
@@ -101,10 +120,12 @@ static bool source_all_stale(struct source_judging *j)
 	unsigned leases = 0, past = 0;
 
 	for (i = 0; pic && i < pic->n; i += step) {
-		enum lease_phase phase = singleton_lease_phase(pic->slots[i].s);
+		bool is_past;
 
-		leases += phase != LEASE_NONE;
-		past += phase == LEASE_PAST;
+		if (!source_lease(j, pic->slots[i].s, &is_past))
+			continue;
+		leases++;
+		past += is_past;
 	}
 	if (past < LEASES_LEAST || past * 10 < leases * 9)
 		return false;
@@ -320,12 +341,58 @@ static void source_lost(struct source_judging *j)
 	verdict_evidence_int(j->out, DETAIL_LEASES_LOST, n);
 }
 
+/* ---- Kubernetes ---- */
+
+/*
+ * Heartbeats of nodes and API servers are Leases by form only: nobody is elected, so one that is
+ * old is no dead leader.
+ */
+static void source_heartbeats(struct source_judging *j)
+{
+	int64_t all = singleton_int(j->self, DETAIL_HEARTBEATS, 0);
+	int64_t old = singleton_int(j->self, DETAIL_HEARTBEATS_OLD, 0);
+
+	if (old <= 0)
+		return;
+	verdict_add(j->out, FINDING_OLD_HEARTBEATS, SEVERITY_INFO, TIME_UNKNOWN,
+		"%" PRId64 " heartbeat Leases are renewed, and %" PRId64
+		" are not: left over from nodes or API servers that are gone, or that don't "
+		"answer. None of them is an election.",
+		all > old ? all - old : 0, old);
+	verdict_advise(j->out, "Compare them with the nodes that exist. Never clear one that is "
+			       "renewed: its node would turn NotReady.");
+	verdict_evidence_int(j->out, DETAIL_HEARTBEATS, all);
+	verdict_evidence_int(j->out, DETAIL_HEARTBEATS_OLD, old);
+}
+
+/* Jobs whose CronJob is gone have no row of their own. */
+static void source_orphans(struct source_judging *j)
+{
+	const char *first = singleton_text(j->self, DETAIL_ORPHAN_RUN, NULL);
+	uint32_t n = 0, i;
+	char name[WHO_MAX];
+
+	for (i = 0; first && i < j->self->n_details; i++)
+		n += j->self->details[i].id == DETAIL_ORPHAN_RUN;
+	if (!n)
+		return;
+	verdict_add(j->out, FINDING_ORPHAN_RUN, SEVERITY_WARN, TIME_UNKNOWN,
+		"%" PRIu32 " Job%s not over, and the CronJob that made %s does not exist: %s%s.", n,
+		n == 1 ? " is" : "s are", n == 1 ? "it" : "them", judging_name(name, first),
+		n > 1 ? " and others" : "");
+	verdict_advise(j->out, "See what each still does, then delete it; choose whether its pods "
+			       "go with it.");
+	verdict_evidence_text(j->out, DETAIL_ORPHAN_RUN, first);
+}
+
+/* ---- all of them ---- */
+
 void judge_source(
 	const struct judge_source_input *in, struct verdict_draft *out, bool *ret_all_stale)
 {
 	static void (*const rules[])(struct source_judging * j) = { source_skew, source_standby,
 		source_unsupported, source_lock_table, source_read_only, source_members,
-		source_term, source_lost };
+		source_term, source_lost, source_heartbeats, source_orphans };
 	struct source_judging j = { .in = in, .out = out, .self = in->self };
 	bool all_stale;
 	size_t i;

@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+	CLUSTER_NEAR_US = 2 * 1000 * 1000,
+};
+
 void judging_state(struct judging *j, enum state state)
 {
 	if (state < j->state)
@@ -21,6 +25,15 @@ int64_t judging_server_age(const struct judging *j, int64_t moment_us)
 
 	if (j->server_us == TIME_UNKNOWN || moment_us == TIME_UNKNOWN ||
 		__builtin_sub_overflow(j->server_us, moment_us, &age_us))
+		return TIME_UNKNOWN;
+	return age_us > 0 ? age_us / 1000 : 0;
+}
+
+int64_t judging_cluster_age(const struct judging *j, int64_t moment_us)
+{
+	int64_t age_us;
+
+	if (moment_us == TIME_UNKNOWN || __builtin_sub_overflow(j->cluster_us, moment_us, &age_us))
 		return TIME_UNKNOWN;
 	return age_us > 0 ? age_us / 1000 : 0;
 }
@@ -50,6 +63,14 @@ static void judging_later(struct judging *j, int64_t in_ms)
 
 	if (!__builtin_add_overflow(j->in->now_ms, in_ms, &at))
 		verdict_next(j->out, at);
+}
+
+void judging_until(struct judging *j, int64_t moment_us)
+{
+	int64_t left_us;
+
+	if (!__builtin_sub_overflow(moment_us, j->cluster_us, &left_us) && left_us >= 0)
+		judging_later(j, left_us / 1000 + 1);
 }
 
 bool judging_reached(struct judging *j, int64_t age_ms, int64_t limit_ms)
@@ -136,6 +157,27 @@ static void judging_clock(struct judging *j)
 		j->server_us = TIME_UNKNOWN;
 }
 
+/*
+ * Slots and the ages of objects are of the cluster's clocks. They are ours as well, unless the API
+ * server's own time showed otherwise; it tells whole seconds, so that little is no difference. The
+ * difference holds also when the answer that showed it is old: a watch is no new answer.
+ */
+static void judging_cluster_clock(struct judging *j)
+{
+	const struct singleton *self = j->in->self;
+	int64_t server_us =
+		self ? singleton_int(self, DETAIL_SERVER_TIME, TIME_UNKNOWN) : TIME_UNKNOWN;
+	int64_t read_us = self ? singleton_int(self, DETAIL_READ_AT, TIME_UNKNOWN) : TIME_UNKNOWN;
+	int64_t ahead_us;
+
+	j->cluster_us = j->in->now_us;
+	if (server_us == TIME_UNKNOWN || read_us == TIME_UNKNOWN ||
+		__builtin_sub_overflow(server_us, read_us, &ahead_us) ||
+		(ahead_us > -CLUSTER_NEAR_US && ahead_us < CLUSTER_NEAR_US) ||
+		__builtin_add_overflow(j->in->now_us, ahead_us, &j->cluster_us))
+		j->cluster_us = j->in->now_us;
+}
+
 static void judging_begin(
 	struct judging *j, const struct judge_input *in, struct verdict_draft *out)
 {
@@ -157,6 +199,7 @@ static void judging_begin(
 	}
 	j->state = !j->holder ? STATE_FREE : j->n_waiters ? STATE_CONTENDED : STATE_HELD;
 	judging_clock(j);
+	judging_cluster_clock(j);
 }
 
 static void judging_run(struct judging *j, const struct judge_rule *rule)
@@ -205,6 +248,13 @@ void judge_singleton(const struct judge_input *in, struct verdict_draft *out)
 	case MECH_ETCD_KEY:
 		judging_run(&j, judge_rules_etcd);
 		break;
+	case MECH_K8S_LEASE:
+		judging_run(&j, judge_rules_lease);
+		break;
+	case MECH_K8S_CRONJOB:
+		judging_run(&j, judge_rules_runs);
+		judging_run(&j, judge_rules_cron);
+		break;
 	default:
 		break;
 	}
@@ -222,7 +272,7 @@ uint64_t judge_context(const struct singleton *self, bool all_stale)
 {
 	/* The server's clock is not among them: it runs on, and verdict_next sees to that. */
 	static const enum detail_id read[] = { DETAIL_IN_RECOVERY, DETAIL_KEEPALIVE_HORIZON,
-		DETAIL_TERM_CHANGED };
+		DETAIL_TERM_CHANGED, DETAIL_CONTROLLER_SINCE };
 	static const uint64_t seed[2] = { 3, 4 };
 	int64_t values[ARRAY_LEN(read) + 1] = { all_stale };
 	size_t i;

@@ -19,6 +19,9 @@ struct judge_input {
 	bool all_stale; /* most of this source's leases are past their time: judge_source said so */
 	int64_t now_ms; /* our monotonic clock */
 	int64_t now_us; /* our wall clock */
+	int64_t seen_ms; /* our monotonic clock, up to when the facts are known to be true: now,
+			    unless the source fails; TIME_UNKNOWN: now. That nothing was seen to
+			    change since then proves nothing */
 };
 
 /* Fills a begun draft with the state, the findings and the moment when time alone may change them.
@@ -37,10 +40,12 @@ struct judge_source_input {
 	const struct singleton *self;
 	const struct snapshot *before; /* the last snapshot; NULL */
 	const struct picture *pic;
+	const struct memory *memory; /* of its rows; NULL: nothing */
 	const struct thresholds *thresholds;
 	const struct hidden *hidden;
 	size_t n_hidden;
 	int64_t now_ms, now_us;
+	int64_t seen_ms; /* as in struct judge_input */
 };
 void judge_source(
 	const struct judge_source_input *in, struct verdict_draft *out, bool *ret_all_stale);

@@ -13,9 +13,12 @@ src_libmodel_a_SOURCES = \
 	src/model/identity.c src/model/identity.h \
 	src/model/journal.c src/model/journal.h \
 	src/model/judge.c src/model/judge.h src/model/judge-rules.h \
+	src/model/judge-cron.c \
 	src/model/judge-etcd.c \
+	src/model/judge-lease.c \
 	src/model/judge-past.c \
 	src/model/judge-pg.c \
+	src/model/judge-runs.c src/model/judge-runs.h \
 	src/model/judge-source.c \
 	src/model/memory.c src/model/memory.h \
 	src/model/memory-format.c \

@@ -40,7 +40,9 @@ enum flag {
 	FLAG_PAST = 8,
 	FLAG_PREVIOUS = 16,
 	FLAG_SEEN = 32,
-	FLAGS_ALL = 63,
+	FLAG_RECORD = 64,
+	FLAG_REISSUED = 128,
+	FLAGS_ALL = 255,
 };
 
 /* ---- checksum ---- */
@@ -192,7 +194,9 @@ static void put_entry(struct writer *w, const struct remembered *r)
 	unsigned flags = (r->held ? FLAG_HELD : 0) | (r->has_highest ? FLAG_HIGHEST : 0) |
 			 (r->holder ? FLAG_HOLDER : 0) | (r->past ? FLAG_PAST : 0) |
 			 (r->past && r->past->previous_key ? FLAG_PREVIOUS : 0) |
-			 (r->past && r->past->previous_seen_us != TIME_UNKNOWN ? FLAG_SEEN : 0);
+			 (r->past && r->past->previous_seen_us != TIME_UNKNOWN ? FLAG_SEEN : 0) |
+			 (r->has_record ? FLAG_RECORD : 0) |
+			 (r->past && r->past->reissued ? FLAG_REISSUED : 0);
 
 	put_bytes(w, r->id, r->id_len);
 	put_varint(w, flags);
@@ -211,6 +215,8 @@ static void put_entry(struct writer *w, const struct remembered *r)
 	put_time(w, r->last_change_us);
 	if (r->has_highest)
 		put_signed(w, r->highest_token);
+	if (r->has_record)
+		put_varint(w, r->record);
 	if (r->past)
 		put_past(w, r->past);
 }
@@ -374,6 +380,7 @@ static void get_past(struct reader *in, struct remembered_past *p, uint64_t flag
 	}
 	if (flags & FLAG_SEEN)
 		p->previous_seen_us = get_time(in);
+	p->reissued = flags & FLAG_REISSUED;
 }
 
 /* The mechanism by its word; -1: one that is not known any more. */
@@ -400,6 +407,9 @@ static void get_present(struct reader *in, struct remembered *r, uint64_t flags)
 	r->has_highest = flags & FLAG_HIGHEST;
 	if (r->has_highest)
 		r->highest_token = get_signed(in);
+	r->has_record = flags & FLAG_RECORD;
+	if (r->has_record)
+		r->record = get_varint(in);
 }
 
 /* The next entry, which the caller frees; NULL: bad, or of a mechanism that is not known any more.
@@ -495,10 +505,12 @@ static void merge_past(struct remembered *to, struct remembered *from)
 	better.regress_us = p->regress_us;
 	better.token_before = p->token_before;
 	better.token_after = p->token_after;
+	better.reissued = p->reissued;
 	if (q->regress_us > p->regress_us) {
 		better.regress_us = q->regress_us;
 		better.token_before = q->token_before;
 		better.token_after = q->token_after;
+		better.reissued = q->reissued;
 	}
 	*p = better;
 }
@@ -513,6 +525,8 @@ static void merge_present(struct remembered *to, const struct remembered *from)
 	to->state = from->state;
 	to->mechanism = from->mechanism;
 	to->held = from->held;
+	to->record = from->record;
+	to->has_record = from->has_record;
 	if (from->holder)
 		remembered_set_holder(to, slice_of(remembered_key(from)),
 			slice_of(remembered_identity(from)), slice_of(remembered_client(from)));
@@ -534,6 +548,20 @@ static void merge_token(struct remembered *to, const struct remembered *from, bo
 	p->token_before = from->highest_token;
 	p->token_after = to->highest_token;
 	p->regress_us = to->holder_since_us;
+	p->reissued = remembered_other_object(from, to->mechanism, remembered_key(to));
+}
+
+/* Tokens of a Lease that was deleted and made again are not comparable with those before. */
+static void merge_highest(struct remembered *to, const struct remembered *from)
+{
+	const char *key = remembered_key(to);
+
+	if (!from->has_highest || (to->has_highest && from->highest_token <= to->highest_token))
+		return;
+	if (key && to->present && remembered_other_object(from, to->mechanism, key))
+		return;
+	to->highest_token = from->highest_token;
+	to->has_highest = true;
 }
 
 /* from is left with what was not taken, to be freed. */
@@ -549,10 +577,7 @@ static void merge_entry(struct remembered *to, struct remembered *from)
 			earlier(to->state_since_us, from->state_since_us);
 	to->known_since_us = earlier(to->known_since_us, from->known_since_us);
 	merge_token(to, from, same);
-	if (from->has_highest && (!to->has_highest || from->highest_token > to->highest_token)) {
-		to->highest_token = from->highest_token;
-		to->has_highest = true;
-	}
+	merge_highest(to, from);
 	/* What this run sees now is true now, whatever another console wrote a moment later. */
 	if (!to->present && from->last_seen_us > to->last_seen_us)
 		merge_present(to, from);

@@ -32,6 +32,12 @@ void remembered_set_holder(
 void remembered_set_previous(
 	struct remembered_past *p, struct slice key, struct slice identity, struct slice client);
 
+/*
+ * Whether the holder's key is of another object than the one before: a Lease that was deleted and
+ * made again. Its claims' keys begin with the object's uid.
+ */
+bool remembered_other_object(const struct remembered *r, enum mechanism mechanism, const char *key);
+
 /* Makes room for n entries at once. */
 void memory_reserve(struct memory *m, size_t n);
 /* The entry of that id, or NULL. */

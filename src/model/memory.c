@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "model/identity.h"
 #include "model/memory-table.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -39,8 +40,18 @@ static bool same_text(const char *kept, const char *seen)
 	return strncmp(kept, seen, REMEMBERED_TEXT_MOST) == 0;
 }
 
-static bool same_process(const char *identity, const char *client, const struct claim *c)
+static bool same_stem(const char *a, const char *b)
 {
+	size_t len = identity_stem(a);
+
+	return a[len] && b[len] && identity_stem(b) == len && memcmp(a, b, len) == 0;
+}
+
+static bool same_process(
+	const struct singleton *s, const char *identity, const char *client, const struct claim *c)
+{
+	if (s->mechanism == MECH_K8S_LEASE && same_stem(identity, c->identity))
+		return true;
 	return same_text(identity, c->identity) && same_text(client, claim_client(c));
 }
 
@@ -57,7 +68,7 @@ static const struct claim *known_holder(const struct remembered *r, const struct
 			break;
 		if (same_text(remembered_key(r), c->key))
 			return c;
-		if (!same && same_process(remembered_identity(r), remembered_client(r), c))
+		if (!same && same_process(s, remembered_identity(r), remembered_client(r), c))
 			same = c;
 	}
 	return same ? same : first;
@@ -115,22 +126,36 @@ static void note_change(struct remembered *r, int64_t now_ms, int64_t now_us)
 }
 
 /* The fencing token of another holder: it must be higher than all before. */
-static void observe_token(
-	struct remembered *r, const struct singleton *s, int64_t now_us, struct observed *o)
+bool remembered_other_object(const struct remembered *r, enum mechanism mechanism, const char *key)
 {
+	const char *before = remembered_key(r);
+	size_t len = before ? strcspn(before, "/") : 0;
+
+	return mechanism == MECH_K8S_LEASE && before &&
+	       (len != strcspn(key, "/") || memcmp(before, key, len) != 0);
+}
+
+static void observe_token(struct remembered *r, const struct singleton *s, const struct claim *c,
+	int64_t now_us, struct observed *o)
+{
+	bool anew;
+
 	if (!s->has_token)
 		return;
 	o->token_before = r->has_highest ? r->highest_token : 0;
 	o->token_after = s->token;
+	anew = remembered_other_object(r, s->mechanism, c->key);
 	if (r->has_highest && s->token <= r->highest_token) {
 		struct remembered_past *p = remembered_make_past(r);
 
 		p->token_before = r->highest_token;
 		p->token_after = s->token;
 		p->regress_us = now_us;
+		p->reissued = anew;
 		o->regressed = true;
 	}
-	if (!r->has_highest || s->token > r->highest_token)
+	/* What another object counts begins anew: its numbers rise from there. */
+	if (!r->has_highest || s->token > r->highest_token || anew)
 		r->highest_token = s->token;
 	r->has_highest = true;
 }
@@ -177,7 +202,7 @@ static void observe_new_holder(const struct memory *m, struct remembered *r,
 	struct observed *o)
 {
 	bool same = r->holder && !was_waiting(r, c) &&
-		    same_process(remembered_identity(r), remembered_client(r), c);
+		    same_process(s, remembered_identity(r), remembered_client(r), c);
 
 	note_before(r, o);
 	if (same)
@@ -186,7 +211,7 @@ static void observe_new_holder(const struct memory *m, struct remembered *r,
 		observe_other_process(m, r, c, now_ms, now_us);
 	o->new_session = same && r->held;
 	o->changed_hands = r->holder && !same && r->held;
-	observe_token(r, s, now_us, o);
+	observe_token(r, s, c, now_us, o);
 	remembered_set_holder(
 		r, slice_of(c->key), slice_of(c->identity), slice_of(claim_client(c)));
 	r->holder_since_us = now_us;
@@ -202,7 +227,7 @@ static void observe_known_holder(struct remembered *r, const struct singleton *s
 	}
 	/* The same session under another name: renamed by itself, or lent to another client by a
 	 * pooler. */
-	if (!same_process(remembered_identity(r), remembered_client(r), c)) {
+	if (!same_process(s, remembered_identity(r), remembered_client(r), c)) {
 		remembered_make_past(r)->renamed_us = now_us;
 		remembered_set_holder(
 			r, slice_of(c->key), slice_of(c->identity), slice_of(claim_client(c)));
@@ -224,11 +249,37 @@ static void observe_overlap(struct remembered *r, const struct singleton *s)
 	for (i = 0; i < s->n_claims; i++) {
 		const struct claim *c = &s->claims[i];
 
-		if (same_text(p->previous_key, c->key) ||
+		if ((c->kind != CLAIM_FORMER && same_text(p->previous_key, c->key)) ||
 			(c->kind == CLAIM_WAITER &&
-				same_process(p->previous_identity, p->previous_client, c)))
+				same_process(s, p->previous_identity, p->previous_client, c)))
 			p->overlap_us = TIME_UNKNOWN;
 	}
+}
+
+uint64_t lease_record(const struct singleton *s)
+{
+	static const uint64_t seed[2] = { 11, 13 };
+	const struct claim *c = singleton_holder(s);
+	const int64_t facts[] = { singleton_int(s, DETAIL_RENEW_TIME, TIME_UNKNOWN),
+		singleton_int(s, DETAIL_ACQUIRE_TIME, TIME_UNKNOWN),
+		singleton_int(s, DETAIL_DURATION, TIME_UNKNOWN), s->has_token, s->token };
+	uint64_t hash = map_siphash(seed, facts, sizeof(facts));
+
+	return c ? hash ^ map_siphash(seed, c->key, strlen(c->key)) : hash;
+}
+
+/* A Lease tells no time that is ours: that its record is another than before is all that shows. */
+static void observe_record(struct remembered *r, const struct singleton *s, int64_t now_ms,
+	int64_t now_us, struct observed *o)
+{
+	uint64_t record = lease_record(s);
+
+	if (r->has_record && r->record == record)
+		return;
+	o->renewed = r->has_record;
+	r->record = record;
+	r->has_record = true;
+	note_change(r, now_ms, now_us);
 }
 
 static void observe_lease(
@@ -236,7 +287,8 @@ static void observe_lease(
 {
 	int64_t before = r->lease_deadline_ms, after = s->lease_deadline_ms, later_ms;
 
-	if (after != TIME_UNKNOWN && before != TIME_UNKNOWN && after > before &&
+	if (s->mechanism != MECH_K8S_LEASE && after != TIME_UNKNOWN && before != TIME_UNKNOWN &&
+		after > before &&
 		(__builtin_sub_overflow(after, before, &later_ms) || later_ms > RENEWAL_MS)) {
 		o->renewed = true;
 		r->last_change_us = now_us;
@@ -279,6 +331,40 @@ static struct remembered *remember(struct memory *m, const struct singleton *s, 
 	return remember_new(m, s->id, room, now_us);
 }
 
+/*
+ * Of a CronJob: since when some run has not been over, without a break. Which one it is does not
+ * matter, and none is a hand-over from another.
+ */
+static void observe_runs(
+	struct remembered *r, const struct claim *c, int64_t now_ms, int64_t now_us)
+{
+	if (!r->held) {
+		r->holder_since_us = now_us;
+		note_change(r, now_ms, now_us);
+	}
+	if (!r->holder || !same_text(remembered_key(r), c->key))
+		remembered_set_holder(
+			r, slice_of(c->key), slice_of(c->identity), slice_of(claim_client(c)));
+}
+
+static void observe_holder(const struct memory *m, struct remembered *r, const struct singleton *s,
+	const struct claim *c, int64_t now_ms, int64_t now_us, struct observed *o)
+{
+	o->taken = !r->held && !o->appeared;
+	if (s->mechanism == MECH_K8S_CRONJOB) {
+		observe_runs(r, c, now_ms, now_us);
+		return;
+	}
+	if (r->holder && same_text(remembered_key(r), c->key)) {
+		observe_known_holder(r, s, c, now_ms, now_us);
+		observe_lease(r, s, now_us, o);
+	} else {
+		observe_new_holder(m, r, s, c, now_ms, now_us, o);
+		r->lease_deadline_ms = s->lease_deadline_ms;
+	}
+	observe_overlap(r, s);
+}
+
 struct remembered *memory_observe(struct memory *m, const struct singleton *s, int64_t now_ms,
 	int64_t now_us, struct observed *ret)
 {
@@ -292,20 +378,13 @@ struct remembered *memory_observe(struct memory *m, const struct singleton *s, i
 		note_change(r, now_ms, now_us);
 	}
 	c = known_holder(r, s);
-	if (!c) {
+	if (c)
+		observe_holder(m, r, s, c, now_ms, now_us, &o);
+	else
 		observe_freed(r, now_ms, now_us, &o);
-	} else {
-		o.taken = !r->held && !o.appeared;
-		if (r->holder && same_text(remembered_key(r), c->key)) {
-			observe_known_holder(r, s, c, now_ms, now_us);
-			observe_lease(r, s, now_us, &o);
-		} else {
-			observe_new_holder(m, r, s, c, now_ms, now_us, &o);
-			r->lease_deadline_ms = s->lease_deadline_ms;
-		}
-		r->held = true;
-		observe_overlap(r, s);
-	}
+	r->held = c != NULL;
+	if (s->mechanism == MECH_K8S_LEASE)
+		observe_record(r, s, now_ms, now_us, &o);
 	r->mechanism = (uint8_t)s->mechanism;
 	r->queue = queue_of(s);
 	r->last_seen_us = now_us;

@@ -35,8 +35,10 @@ struct remembered_past {
 			       never */
 	int64_t previous_left_ms; /* what the lease of the holder before had left then, at least;
 				     TIME_UNKNOWN */
-	uint32_t n_changes;       /* in all */
-	uint32_t sessions;        /* changes of session of the present process, in all */
+	bool reissued; /* with regress_us: the object itself was deleted and made again, so that the
+			  numbers before and after are not comparable */
+	uint32_t n_changes;            /* in all */
+	uint32_t sessions;             /* changes of session of the present process, in all */
 	const char *previous_identity; /* in the block of strings; NULL: none */
 	const char *previous_key;
 	const char *previous_client;
@@ -59,10 +61,13 @@ struct remembered {
 	int64_t highest_token;  /* valid where has_highest */
 	int64_t lease_deadline_ms;    /* as last read, in this run; TIME_UNKNOWN */
 	struct remembered_past *past; /* owned; NULL: it never changed hands */
-	uint64_t queue; /* a Bloom filter of the keys that waited when it was last seen */
-	uint8_t state;  /* enum state, last judged; STATE_UNKNOWN */
+	uint64_t queue;  /* a Bloom filter of the keys that waited when it was last seen */
+	uint64_t record; /* of a Lease: a digest of what its holder writes, as last seen; valid
+			    where has_record */
+	uint8_t state;   /* enum state, last judged; STATE_UNKNOWN */
 	uint8_t mechanism;
 	bool has_highest;
+	bool has_record;
 	bool held;         /* somebody held it when last seen */
 	bool present;      /* in the last picture of this run: forgotten after those that are not */
 	bool holder_apart; /* the texts of its holder have no room in this block any more */
@@ -120,7 +125,11 @@ struct observed {
  * Adds an observation; makes the entry when there is none. ret may be NULL. A holder is known again
  * by its claim's key, which binds it for ever. Another key with the same identity and client counts
  * as the same process on a new session or lease, but not when that key was seen to wait while the
- * old one held: two at once are two processes.
+ * old one held: two at once are two processes. Of a Lease, identities that differ only in the UUID
+ * behind them are one process, started again.
+ *
+ * The runs of a CronJob are no hand-over: a new one for each slot is its work. Of them only is
+ * remembered since when some run was not over; the runs themselves are the API's to keep.
  */
 struct remembered *memory_observe(struct memory *m, const struct singleton *s, int64_t now_ms,
 	int64_t now_us, struct observed *ret);
@@ -142,6 +151,13 @@ void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us);
  * its holder's key. last_seen_us tells when that was last so, holder_since_us since when.
  */
 void memory_note_duplicate(struct memory *m, const char *id, const char *text, int64_t now_us);
+/*
+ * A digest of what a Lease's holder writes into it: holder, times, duration, transitions; what
+ * candidates compare too (client-go's leaderelection). Not its resourceVersion, which an annotation
+ * changes.
+ */
+uint64_t lease_record(const struct singleton *s);
+
 /* Notes the state that was judged. */
 void memory_note_state(struct memory *m, struct remembered *r, enum state state, int64_t now_us);
 

@@ -54,12 +54,25 @@ static bool is_consensus(enum mechanism mechanism)
 	       mechanism == MECH_ETCD_KEY;
 }
 
+/*
+ * What carries no token to the work by itself: a Lease's transitions are seldom looked at by
+ * anybody, and of a CronJob there is none, while its Forbid is best effort (a controller that is
+ * restarted, or a pod that is replaced, makes a second). Such work is fenced only where the config
+ * says so.
+ */
+static bool is_unfenced(enum mechanism mechanism)
+{
+	return mechanism == MECH_K8S_LEASE || mechanism == MECH_K8S_CRONJOB;
+}
+
 const char *role_fit(const struct role *role, enum mechanism mechanism)
 {
 	switch (role->harm) {
 	case HARM_HARMFUL:
 		if (role->fenced == TRI_YES || role->idempotent == TRI_YES)
 			return "ok";
+		if (is_unfenced(mechanism) && role->idempotent == TRI_NO)
+			return "weak";
 		/* What the config doesn't say is not known to be missing. */
 		return role->fenced == TRI_NO && role->idempotent == TRI_NO ? "weak" : NULL;
 	case HARM_HARMLESS:
@@ -77,7 +90,16 @@ void role_fit_findings(const struct role *role, enum mechanism mechanism, struct
 
 	if (!fit)
 		return;
-	if (strcmp(fit, "weak") == 0) {
+	if (strcmp(fit, "weak") == 0 && mechanism == MECH_K8S_CRONJOB) {
+		verdict_add(out, FINDING_UNFENCED_HARMFUL, SEVERITY_INFO, TIME_UNKNOWN,
+			"The work is harmful when done twice, and neither fenced nor safe to "
+			"repeat: a CronJob's policy is best effort, and a Job may start a second "
+			"pod.");
+		verdict_advise(out,
+			"Let the work check its slot, written where the work itself is, "
+			"before it does anything; backoffLimit 0 and "
+			"podReplacementPolicy Failed make a second pod less likely.");
+	} else if (strcmp(fit, "weak") == 0) {
 		verdict_add(out, FINDING_UNFENCED_HARMFUL, SEVERITY_INFO, TIME_UNKNOWN,
 			"The work is harmful when done twice, and neither fenced nor safe to "
 			"repeat: "
@@ -99,12 +121,27 @@ static bool is_readable(const struct snapshot *snap)
 	return snap && snap->state != SOURCE_FAILING && snap->state != SOURCE_CONNECTING;
 }
 
+/* The claim of a run that is alive: one that is only not over is no evidence. */
+static const struct claim *alive_run(const struct singleton *s)
+{
+	const struct claim *c;
+	uint32_t pos = 0, i;
+
+	while ((c = singleton_claim(s, CLAIM_HOLDER, &pos)) != NULL)
+		for (i = 0; i < s->n_runs; i++)
+			if (s->runs[i].alive == TRI_YES && strcmp(s->runs[i].key, c->key) == 0)
+				return c;
+	return NULL;
+}
+
 /* A holder that a role's witness shows now; NULL: nobody, or it can't be told. */
 static const struct claim *witness_holder(const struct role_view *view, size_t i)
 {
 	const struct row *row = view->witnesses[i];
 
-	return row && is_readable(view->sources[i]) ? singleton_holder(row->s) : NULL;
+	if (!row || !is_readable(view->sources[i]))
+		return NULL;
+	return row->s->mechanism == MECH_K8S_CRONJOB ? alive_run(row->s) : singleton_holder(row->s);
 }
 
 static const char *client_of(const struct claim *c)
@@ -144,6 +181,21 @@ struct role_pair {
 	size_t i, k; /* their numbers */
 };
 
+/*
+ * Whether the two are different processes. Runs are known by their objects: those of two CronJobs
+ * have equal names for equal slots, and are two. A run's name tells nothing of how its process
+ * calls itself elsewhere: a run that takes an advisory lock is one, as far as can be told.
+ */
+static bool pair_differs(const struct role_view *view, const struct role_pair *pair)
+{
+	bool x = view->witnesses[pair->i]->s->mechanism == MECH_K8S_CRONJOB;
+	bool y = view->witnesses[pair->k]->s->mechanism == MECH_K8S_CRONJOB;
+
+	if (x && y)
+		return strcmp(pair->x->key, pair->y->key) != 0;
+	return !x && !y && !same_holder(pair->x, pair->y);
+}
+
 static bool role_find_two(const struct role_view *view, struct role_pair *pair)
 {
 	size_t n = view->role->n_witnesses;
@@ -152,7 +204,7 @@ static bool role_find_two(const struct role_view *view, struct role_pair *pair)
 		pair->x = witness_holder(view, pair->i);
 		for (pair->k = pair->i + 1; has_process(pair->x) && pair->k < n; pair->k++) {
 			pair->y = witness_holder(view, pair->k);
-			if (has_process(pair->y) && !same_holder(pair->x, pair->y))
+			if (has_process(pair->y) && pair_differs(view, pair))
 				return true;
 		}
 	}
@@ -188,12 +240,13 @@ static void role_duplicate(const struct role_view *view, struct verdict_draft *o
 		return;
 	out->v.state = STATE_DUPLICATE;
 	verdict_add(out, FINDING_DUP_HOLDER, SEVERITY_CRIT, TIME_UNKNOWN,
-		"Two at once: %s is held by %s%s%s, and %s by %s%s%s; by their "
-		"names "
-		"these are different processes.",
+		"Two at once: %s is held by %s%s%s, and %s by %s%s%s; %s these are different "
+		"processes.",
 		view->role->witnesses[p.i], judging_who(a, p.x), client_of(p.x)[0] ? " at " : "",
 		client_of(p.x), view->role->witnesses[p.k], judging_who(b, p.y),
-		client_of(p.y)[0] ? " at " : "", client_of(p.y));
+		client_of(p.y)[0] ? " at " : "", client_of(p.y),
+		view->witnesses[p.i]->s->mechanism == MECH_K8S_CRONJOB ? "by their objects' uids"
+								       : "by their names");
 	verdict_advise(out, "Find out which of the two works, and stop the other's "
 			    "process before "
 			    "you release its record.");

@@ -102,6 +102,11 @@ const struct zone *schedule_zone(const struct schedule *s)
 	return s->zone ? s->zone : zone_utc();
 }
 
+bool schedule_zone_unknown(const struct schedule *s)
+{
+	return s->error && s->zone_name && !s->zone;
+}
+
 static bool schedule_good(const struct schedule *s)
 {
 	return s && !s->error;

@@ -40,6 +40,9 @@ void schedule_unref(const struct schedule *s);
 /* The zone to reckon with; never NULL. */
 const struct zone *schedule_zone(const struct schedule *s);
 
+/* Whether its error is that the zone which counts is not known, and not the text itself. */
+bool schedule_zone_unknown(const struct schedule *s);
+
 /* As cron_next, cron_latest and cron_count; a NULL schedule, and one with an error, has no slots.
  */
 bool schedule_next(const struct schedule *s, int64_t after_us, int64_t *ret_us);

@@ -1,5 +1,8 @@
 #include "config.h"
 
+#include "base/civil.h"
+#include "base/zone.h"
+#include "model/schedule.h"
 #include "tests/contract/case.h"
 
 #include <inttypes.h>
@@ -60,6 +63,34 @@ static int64_t moment(const char *text)
 	return -case_duration(buf);
 }
 
+int64_t case_instant(const char *text)
+{
+	struct civil at = { 0 };
+	char z = 0;
+
+	if (sscanf(text, "%" SCNd64 "-%d-%dT%d:%d:%d%c", &at.year, &at.month, &at.day, &at.hour,
+		    &at.minute, &at.second, &z) != 7 ||
+		z != 'Z')
+		case_fail("\"%s\" is no instant", text);
+	return civil_seconds(&at) * 1000000;
+}
+
+/* "@14:00" or "@13:59:57" on the day of the start, "@2026-11-28T14:00:00Z", else against now. */
+static int64_t instant(const char *text, int64_t now_us, const struct case_clock *clock)
+{
+	int hour, minute, second = 0;
+	int64_t day_us = INT64_C(86400) * 1000000;
+
+	if (text[0] != '@')
+		return now_us + moment(text) * 1000;
+	if (strchr(text, 'T'))
+		return case_instant(text + 1);
+	if (sscanf(text + 1, "%d:%d:%d", &hour, &minute, &second) < 2)
+		case_fail("\"%s\" is no time of the day", text);
+	return clock->start_us - clock->start_us % day_us +
+	       (hour * INT64_C(3600) + minute * 60 + second) * 1000000;
+}
+
 /* Of the details of type MS, those that are moments of our monotonic clock. */
 static bool is_moment(enum detail_id id)
 {
@@ -100,8 +131,8 @@ static void add_detail(
 		break;
 	case DETAIL_TYPE_TIME:
 		draft_int(d, id,
-			(id == DETAIL_READ_AT ? clock->wall_us : clock->server_us) +
-				moment(text_of(value, name)) * 1000);
+			instant(text_of(value, name),
+				id == DETAIL_READ_AT ? clock->wall_us : clock->server_us, clock));
 		break;
 	case DETAIL_TYPE_MS:
 		if (is_moment(id))
@@ -144,6 +175,12 @@ static void add_details(struct draft *d, const json_t *object, const char *const
 	}
 }
 
+static bool is_lease(const json_t *row)
+{
+	return strcmp(json_string_value(json_object_get(row, "mechanism")),
+		       mechanism_word(MECH_K8S_LEASE)->word) == 0;
+}
+
 static void claim_key(char *buf, size_t size, const json_t *claim, const struct case_clock *clock)
 {
 	const json_t *own = json_object_get(claim, "claim"), *pid = json_object_get(claim, "pid");
@@ -163,10 +200,20 @@ static void claim_key(char *buf, size_t size, const json_t *claim, const struct 
 		snprintf(buf, size, "%s", text_of(json_object_get(claim, "identity"), "identity"));
 }
 
-static void add_claims(
-	struct draft *d, enum claim_kind kind, const json_t *claims, const struct case_clock *clock)
+/* A Lease's claim is bound by its object, its holder and its transitions. */
+static void lease_key(char *buf, size_t size, const json_t *row, const char *identity)
+{
+	const json_t *uid = json_object_get(row, "uid"), *token = json_object_get(row, "token");
+
+	snprintf(buf, size, "uid:%s/%s/%" PRId64, uid ? text_of(uid, "uid") : "1", identity,
+		token ? number_of(token, "token") : 0);
+}
+
+static void add_claims(struct draft *d, enum claim_kind kind, const json_t *row, const char *name,
+	const struct case_clock *clock)
 {
 	static const char *const reserved[] = { "identity", "claim", NULL };
+	const json_t *claims = json_object_get(row, name);
 	size_t i;
 
 	for (i = 0; i < json_array_size(claims); i++) {
@@ -174,11 +221,128 @@ static void add_claims(
 		const char *identity = text_of(json_object_get(claim, "identity"), "identity");
 		char key[256];
 
-		claim_key(key, sizeof(key), claim, clock);
+		if (kind == CLAIM_HOLDER && is_lease(row))
+			lease_key(key, sizeof(key), row, identity);
+		else
+			claim_key(key, sizeof(key), claim, clock);
 		draft_claim(d, kind, identity, strlen(identity), key);
 		if (kind == CLAIM_WAITER)
 			draft_position(d, (uint32_t)i + 1);
 		add_details(d, claim, reserved, clock);
+	}
+}
+
+/* ---- runs ---- */
+
+static const char *text_at(const json_t *object, const char *name, const char *absent)
+{
+	const json_t *value = json_object_get(object, name);
+
+	return value ? text_of(value, name) : absent;
+}
+
+static int64_t instant_at(const json_t *object, const char *name, const struct case_clock *clock)
+{
+	const char *text = text_at(object, name, NULL);
+
+	return text ? instant(text, clock->server_us, clock) : TIME_UNKNOWN;
+}
+
+static int32_t number_at(const json_t *object, const char *name, int32_t absent)
+{
+	const json_t *value = json_object_get(object, name);
+
+	return value ? (int32_t)number_of(value, name) : absent;
+}
+
+static enum tristate tristate_of(const json_t *value)
+{
+	return !value ? TRI_UNKNOWN : json_is_true(value) ? TRI_YES : TRI_NO;
+}
+
+static void own_key(char *buf, size_t size, const json_t *object, const char *name)
+{
+	snprintf(buf, size, "uid:%s", text_at(object, "key", name));
+}
+
+static void add_pod(struct draft *d, const json_t *object, const struct case_clock *clock)
+{
+	static const char *const reserved[] = { "name", "key", "node", "phase", "reason",
+		"node_ready", "node_gone", "running", "restarts", "start", "end", "deleted", NULL };
+	const char *name = text_at(object, "name", "");
+	char key[256];
+	const struct pod pod = {
+		.name = name,
+		.key = key,
+		.node = text_at(object, "node", NULL),
+		.reason = text_at(object, "reason", NULL),
+		.phase = pod_phase_from_word(text_at(object, "phase", "Running")),
+		.node_ready = tristate_of(json_object_get(object, "node_ready")),
+		.node_gone = json_is_true(json_object_get(object, "node_gone")),
+		.containers_running = number_at(object, "running", -1),
+		.restarts = number_at(object, "restarts", -1),
+		.start_us = instant_at(object, "start", clock),
+		.end_us = instant_at(object, "end", clock),
+		.deleted_us = instant_at(object, "deleted", clock),
+	};
+
+	own_key(key, sizeof(key), object, name);
+	draft_pod(d, &pod);
+	add_details(d, object, reserved, clock);
+}
+
+static void add_run(struct draft *d, const json_t *object, const struct case_clock *clock)
+{
+	static const char *const reserved[] = { "name", "key", "state", "listed", "manual", "slot",
+		"created", "start", "end", "deleted", "deadline", "parallelism", "attempts", "pods",
+		NULL };
+	const char *name = text_at(object, "name", ""),
+		   *deadline = text_at(object, "deadline", NULL);
+	const json_t *pods = json_object_get(object, "pods");
+	int state = run_state_from_word(text_at(object, "state", "running"));
+	char key[256];
+	size_t i;
+	struct run run = {
+		.name = name,
+		.key = key,
+		.listed = tristate_of(json_object_get(object, "listed")),
+		.manual = json_is_true(json_object_get(object, "manual")),
+		.attempts = number_at(object, "attempts", -1),
+		.slot_us = instant_at(object, "slot", clock),
+		.created_us = instant_at(object, "created", clock),
+		.start_us = instant_at(object, "start", clock),
+		.end_us = instant_at(object, "end", clock),
+		.deleted_us = instant_at(object, "deleted", clock),
+		.deadline_s = deadline ? case_duration(deadline) / 1000 : TIME_UNKNOWN,
+		.parallelism = number_at(object, "parallelism", 1),
+	};
+
+	if (state < 0)
+		case_fail("%s: a run's state is running, succeeded, failed or unknown", name);
+	run.state = (enum run_state)state;
+	if (run.created_us == TIME_UNKNOWN)
+		run.created_us = run.start_us;
+	own_key(key, sizeof(key), object, name);
+	draft_run(d, &run);
+	add_details(d, object, reserved, clock);
+	for (i = 0; i < json_array_size(pods); i++)
+		add_pod(d, json_array_get(pods, i), clock);
+}
+
+static void add_runs(struct draft *d, const json_t *row, const struct case_clock *clock)
+{
+	const json_t *runs = json_object_get(row, "runs");
+	const char *text = text_at(row, "schedule", NULL);
+	size_t i;
+
+	for (i = 0; i < json_array_size(runs); i++)
+		add_run(d, json_array_get(runs, i), clock);
+	draft_run_holders(d);
+	if (text) {
+		struct schedule *s = schedule_new(text, text_at(row, "time_zone", NULL), zone_load);
+
+		draft_schedule(d, s);
+		schedule_unref(s);
 	}
 }
 
@@ -195,7 +359,7 @@ static void add_lease(struct draft *d, const json_t *lease, const struct case_cl
 struct singleton *case_singleton(struct draft *d, const json_t *row, const struct case_clock *clock)
 {
 	static const char *const reserved[] = { "id", "mechanism", "name", "token", "lease",
-		"holders", "waiters", "members", NULL };
+		"holders", "waiters", "former", "members", "runs", NULL };
 	const char *id = text_of(json_object_get(row, "id"), "id"), *slash = strchr(id, '/');
 	int mechanism = mechanism_from_word(
 		text_of(json_object_get(row, "mechanism"), "mechanism of a row"));
@@ -209,13 +373,17 @@ struct singleton *case_singleton(struct draft *d, const json_t *row, const struc
 	if (json_object_get(row, "name"))
 		draft_name(d, text_of(json_object_get(row, "name"), "name"));
 	if (token)
-		draft_token(d, TOKEN_CREATE_REVISION, number_of(token, "token"));
+		draft_token(d, is_lease(row) ? TOKEN_LEASE_TRANSITIONS : TOKEN_CREATE_REVISION,
+			number_of(token, "token"));
 	if (json_object_get(row, "lease"))
 		add_lease(d, json_object_get(row, "lease"), clock);
 	add_details(d, row, reserved, clock);
-	add_claims(d, CLAIM_HOLDER, json_object_get(row, "holders"), clock);
-	add_claims(d, CLAIM_WAITER, json_object_get(row, "waiters"), clock);
-	add_claims(d, CLAIM_MEMBER, json_object_get(row, "members"), clock);
+	add_claims(d, CLAIM_HOLDER, row, "holders", clock);
+	add_claims(d, CLAIM_WAITER, row, "waiters", clock);
+	add_claims(d, CLAIM_FORMER, row, "former", clock);
+	add_claims(d, CLAIM_MEMBER, row, "members", clock);
+	if (mechanism == MECH_K8S_CRONJOB)
+		add_runs(d, row, clock);
 	return draft_finish(d);
 }
 
@@ -245,11 +413,6 @@ void case_thresholds(const json_t *object, struct thresholds *to)
 		if (!known)
 			case_fail("there is no threshold \"%s\"", name);
 	}
-}
-
-static enum tristate tristate_of(const json_t *value)
-{
-	return !value ? TRI_UNKNOWN : json_is_true(value) ? TRI_YES : TRI_NO;
 }
 
 struct role *case_roles(const json_t *object, size_t *ret_n)

@@ -13,6 +13,7 @@
  * name.
  */
 struct case_clock {
+	int64_t start_us;  /* our wall clock at the start of the case */
 	int64_t mono_ms;   /* ours */
 	int64_t wall_us;   /* ours */
 	int64_t server_us; /* the server's: ours plus the skew of the picture */
@@ -24,6 +25,8 @@ void case_name(const char *file);
 
 /* "41m", "-90s", "2h" in milliseconds. */
 int64_t case_duration(const char *text);
+/* "2026-11-29T14:00:00Z" in microseconds since 1970. */
+int64_t case_instant(const char *text);
 
 /* A row, or the source itself (mechanism "source"); one reference, the caller's. */
 struct singleton *case_singleton(

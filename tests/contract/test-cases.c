@@ -30,6 +30,7 @@ struct played_source {
 	struct row *self_row;
 	bool all_stale;
 	bool failing;
+	int64_t seen_ms; /* the last picture before it failed */
 };
 
 struct play {
@@ -83,6 +84,7 @@ static void judge_rows(struct play *p, struct played_source *s)
 			.all_stale = s->all_stale,
 			.now_ms = p->clock.mono_ms,
 			.now_us = p->clock.wall_us,
+			.seen_ms = s->failing ? s->seen_ms : p->clock.mono_ms,
 		};
 		struct remembered *r = memory_find(&s->memory, slot->s->id);
 
@@ -106,10 +108,12 @@ static void judge_self(struct play *p, struct played_source *s, const json_t *hi
 	struct judge_source_input in = {
 		.self = s->self,
 		.pic = &s->picture,
+		.memory = &s->memory,
 		.thresholds = &p->thresholds,
 		.hidden = list,
 		.now_ms = p->clock.mono_ms,
 		.now_us = p->clock.wall_us,
+		.seen_ms = s->failing ? s->seen_ms : p->clock.mono_ms,
 	};
 	size_t i;
 
@@ -183,7 +187,7 @@ static void set_clock(struct play *p, const json_t *step)
 	int64_t at_ms = at ? case_duration(at) : 0;
 
 	p->clock.mono_ms = 1000000000 + at_ms;
-	p->clock.wall_us = (INT64_C(1790000000000) + at_ms) * 1000;
+	p->clock.wall_us = p->clock.start_us + at_ms * 1000;
 	p->clock.server_us = p->clock.wall_us + (skew ? case_duration(skew) * 1000 : 0);
 }
 
@@ -362,6 +366,8 @@ static void play_step(struct play *p, const json_t *step)
 	play_sources(p, step);
 	play_rows(p, step);
 	for (i = 0; i < p->n_sources; i++) {
+		if (!p->sources[i].failing)
+			p->sources[i].seen_ms = p->clock.mono_ms;
 		judge_self(p, &p->sources[i], json_object_get(step, "hidden"));
 		judge_rows(p, &p->sources[i]);
 	}
@@ -407,6 +413,9 @@ static void plays(void **state)
 	steps = json_object_get(root, "pictures");
 	if (!json_is_string(json_object_get(root, "source")) || !json_array_size(steps))
 		case_fail("a fixture names its source and has at least one picture");
+	p.clock.start_us = json_object_get(root, "start")
+				   ? case_instant(json_string_value(json_object_get(root, "start")))
+				   : INT64_C(1790000000000000);
 	p.draft = draft_new();
 	verdict_draft_init(&p.verdict);
 	case_thresholds(json_object_get(root, "thresholds"), &p.thresholds);
