@@ -102,6 +102,8 @@ int cli_main(int argc, char **argv)
 
 	cli_hold_descriptors();
 	signal(SIGPIPE, SIG_IGN);
+	/* A file that may not grow (ulimit -f) is an error of the write that meets it. */
+	signal(SIGXFSZ, SIG_IGN);
 	cli.utf8 = text_init_locale();
 	if (cli_parse(&cli, argc - 1, argv + 1, &err) == 0)
 		return cli_run(&cli);

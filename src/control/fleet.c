@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "control/audit.h"
 #include "control/memory-file.h"
 #include "control/session.h"
 #include "control/settings.h"
@@ -30,6 +31,7 @@ struct fleet {
 	struct board *board; /* the last one that was given out */
 	struct memory past;  /* of the roles, which no one source's memory can keep */
 	struct memory_file past_file;
+	struct audit audit;
 	int fd;
 	bool abandoned;        /* a thread hangs, and may still use all this */
 	pthread_mutex_t mutex; /* guards the journal, and the wait for news */
@@ -109,6 +111,9 @@ struct fleet *fleet_new(const struct settings *settings, const struct fleet_opti
 		.event = fleet_event,
 		.arg = fleet,
 	};
+	audit_init(&fleet->audit, options->state_dir);
+	fleet->audit.program = settings->audit_program;
+	fleet->audit.syslog = settings->audit_syslog;
 	fleet_open_past(fleet);
 	fleet->n = settings->n_sources;
 	fleet->sessions = xcalloc(fleet->n, sizeof(*fleet->sessions));
@@ -219,6 +224,7 @@ void fleet_free(struct fleet *fleet)
 	journal_release(&fleet->journal);
 	memory_release(&fleet->past);
 	memory_file_release(&fleet->past_file);
+	audit_release(&fleet->audit);
 	pthread_cond_destroy(&fleet->news);
 	pthread_mutex_destroy(&fleet->mutex);
 	close(fleet->fd);
@@ -295,6 +301,34 @@ size_t fleet_events(struct fleet *fleet, uint64_t *seq, struct event **ret, size
 	}
 	pthread_mutex_unlock(&fleet->mutex);
 	return n;
+}
+
+struct session *fleet_session(struct fleet *fleet, const char *source, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < fleet->n; i++) {
+		const char *name = fleet->sessions[i].config->name;
+
+		if (strlen(name) == len && memcmp(name, source, len) == 0)
+			return &fleet->sessions[i];
+	}
+	return NULL;
+}
+
+struct session *fleet_session_at(struct fleet *fleet, size_t i)
+{
+	return i < fleet->n ? &fleet->sessions[i] : NULL;
+}
+
+const struct settings *fleet_settings(const struct fleet *fleet)
+{
+	return fleet->settings;
+}
+
+struct audit *fleet_audit(struct fleet *fleet)
+{
+	return &fleet->audit;
 }
 
 void fleet_poll_now(struct fleet *fleet, const char *source)

@@ -46,6 +46,9 @@ struct gate_want {
 
 struct gate_options {
 	enum gate_way way;
+	/* Confirmed beforehand (--yes), for this reason, which is not empty: it does not ask. Only
+	 * for GATE_WAY_COMMAND. NULL: it asks. */
+	const char *agreed;
 	bool forecast_only; /* it can't be confirmed: ends when the forecast is there */
 	int64_t settle_ms;  /* how long to look for the effect after it was sent; 0: 10 s */
 	int64_t read_ms;    /* the deadline of reading and of sending; 0: the source's timeout */
@@ -102,6 +105,7 @@ struct gate_item {
 	const char *text;                /* why that outcome, one sentence or more; "" */
 	const char *find_out;            /* GATE_UNKNOWN: how to find out; NULL */
 	enum overlap overlap;            /* whether the one that was evicted was seen to stop */
+	bool absent;                     /* there is no such singleton, and none is remembered */
 	const char *id, *key, *identity; /* key and identity may be NULL */
 	enum verb verb;
 	uint64_t n; /* its number in the audit; 0: not recorded (nothing was to be sent) */
@@ -133,12 +137,9 @@ void gate_view_free(struct gate_view *view);
 /*
  * Confirms: typed must be what view->to_type (or or_type) says, and reason not empty where one is
  * needed. 0; ERR_USAGE with a sentence when the words differ (it still waits); ERR_UNSUPPORTED when
- * it does not wait for a confirmation. Returns at once. On the command line, --yes stands for the
- * typing: gate_agree.
+ * it does not wait for a confirmation. Returns at once. typed and reason are raw.
  */
 int gate_confirm(struct gate *gate, const char *typed, const char *reason, struct err *err);
-/* Confirms without typing: only for GATE_WAY_COMMAND. A reason is needed always. */
-int gate_agree(struct gate *gate, const char *reason, struct err *err);
 /* Ends it while nothing was sent; later it has no effect: what was sent can't be called back.
  * Returns whether it ended it. */
 bool gate_cancel(struct gate *gate);

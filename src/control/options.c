@@ -100,6 +100,20 @@ const struct option_def options_threshold[] = {
 	{ .name = NULL },
 };
 
+static const struct option_def options_audit[] = {
+	{ .name = "program",
+		.type = OPTION_LIST,
+		.help = "A program and its arguments, run without a shell for each line of the "
+			"audit, which it gets on "
+			"its standard input. It has 3 seconds; that it fails is told, and stops "
+			"nothing." },
+	{ .name = "syslog",
+		.type = OPTION_BOOL,
+		.fallback = "false",
+		.help = "Writes each line of the audit to syslog as well, as auth.notice." },
+	{ .name = NULL },
+};
+
 const struct option_def options_top[] = {
 	{ .name = "sources",
 		.type = OPTION_NAMED,
@@ -124,6 +138,10 @@ const struct option_def options_top[] = {
 		.type = OPTION_BOOL,
 		.fallback = "false",
 		.help = "Forbids every act, whatever the command line says." },
+	{ .name = "audit",
+		.type = OPTION_MAP,
+		.fields = options_audit,
+		.help = "A second copy of the audit, beside audit.jsonl in the state folder." },
 	{ .name = "theme",
 		.type = OPTION_TEXT,
 		.help = "The console's theme. By default fitted to the terminal." },

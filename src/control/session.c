@@ -451,6 +451,7 @@ static bool session_poll(struct session *s)
 	struct err err = s->open_error;
 	int rc = err.code;
 
+	s->repoll = false;
 	if (!rc) {
 		round_start(&s->round, session_now_ms(s) + s->config->timeout_ms);
 		rc = s->config->ops->poll(s->state, &s->round, &err);
@@ -465,6 +466,57 @@ static bool session_poll(struct session *s)
 	}
 	session_succeeded(s);
 	return true;
+}
+
+/* ---- work that was posted ---- */
+
+static int64_t session_task_run(
+	struct session *s, struct session_task *task, bool stopping, int64_t now)
+{
+	if (!stopping && task->due_ms > now)
+		return task->due_ms;
+	return task->run(task, s, stopping);
+}
+
+/* Does what is due; returns when the next is, or INT64_MAX. */
+static int64_t session_work(struct session *s, bool stopping)
+{
+	int64_t next_ms = INT64_MAX, now = session_now_ms(s);
+	struct session_task *task, *next;
+
+	pthread_mutex_lock(&s->mutex);
+	task = s->tasks;
+	s->tasks = NULL;
+	pthread_mutex_unlock(&s->mutex);
+	for (; task; task = next) {
+		int64_t due;
+
+		next = task->next;
+		due = session_task_run(s, task, stopping, now);
+		if (due == INT64_MAX)
+			continue;
+		pthread_mutex_lock(&s->mutex);
+		task->due_ms = due;
+		task->next = s->tasks;
+		s->tasks = task;
+		pthread_mutex_unlock(&s->mutex);
+		if (due < next_ms)
+			next_ms = due;
+	}
+	return next_ms;
+}
+
+/* Ends all work; nothing can be posted afterwards. */
+static void session_finish(struct session *s)
+{
+	bool finished = false;
+
+	while (!finished) {
+		session_work(s, true);
+		pthread_mutex_lock(&s->mutex);
+		finished = s->finished = !s->tasks;
+		pthread_mutex_unlock(&s->mutex);
+	}
 }
 
 /* ---- the thread ---- */
@@ -544,10 +596,14 @@ static bool session_rest(struct session *s)
 	bool stop = false, paused = false;
 
 	for (;;) {
-		int64_t now, due = picture_due_ms(&s->picture);
-		bool news = session_wait(s, paused ? INT64_MAX : due < next ? due : next);
-		bool poke = session_woken(s, &stop, &paused);
+		int64_t now, work = session_work(s, false), due = picture_due_ms(&s->picture);
+		int64_t rest = paused ? INT64_MAX : due < next ? due : next;
+		bool news, poke;
 
+		if (s->repoll && !paused)
+			return true;
+		news = session_wait(s, work < rest ? work : rest);
+		poke = session_woken(s, &stop, &paused);
 		now = session_now_ms(s);
 		if (stop)
 			return false;
@@ -580,9 +636,7 @@ static void *session_main(void *arg)
 		session_poll(s);
 	} while (!s->shared->one_shot && !session_stopping(s) && session_rest(s));
 	session_save(s);
-	pthread_mutex_lock(&s->mutex);
-	s->finished = true;
-	pthread_mutex_unlock(&s->mutex);
+	session_finish(s);
 	s->shared->published(s->shared->arg);
 	return NULL;
 }
@@ -612,6 +666,7 @@ void session_init(
 	s->picture_ms = TIME_UNKNOWN;
 	s->saved_ms = session_now_ms(s);
 	s->error_since_us = TIME_UNKNOWN;
+	s->armed_until_ms = INT64_MIN;
 	s->seed = (unsigned)session_now_us(s) ^ (unsigned)getpid() ^ (unsigned)(uintptr_t)s;
 	pthread_mutex_init(&s->mutex, NULL);
 	picture_init(&s->picture);
@@ -661,6 +716,42 @@ void session_pause(struct session *s, bool paused)
 	s->poke = s->poke || !paused;
 	pthread_mutex_unlock(&s->mutex);
 	session_wake(s);
+}
+
+bool session_post(struct session *s, struct session_task *task)
+{
+	bool takes;
+
+	pthread_mutex_lock(&s->mutex);
+	takes = s->started && !s->finished;
+	if (takes) {
+		task->due_ms = INT64_MIN;
+		task->next = s->tasks;
+		s->tasks = task;
+	}
+	pthread_mutex_unlock(&s->mutex);
+	if (takes)
+		session_wake(s);
+	return takes;
+}
+
+void session_arm(struct session *s, int64_t until_ms)
+{
+	pthread_mutex_lock(&s->mutex);
+	s->armed_until_ms = until_ms;
+	pthread_mutex_unlock(&s->mutex);
+}
+
+int64_t session_armed_ms(struct session *s)
+{
+	int64_t until_ms, now = session_now_ms(s);
+
+	pthread_mutex_lock(&s->mutex);
+	until_ms = s->armed_until_ms;
+	pthread_mutex_unlock(&s->mutex);
+	if (until_ms == INT64_MAX)
+		return INT64_MAX;
+	return until_ms > now ? until_ms - now : 0;
 }
 
 static void session_forget_wanted(struct session *s)

@@ -37,6 +37,18 @@ struct round {
 
 struct session_shared; /* what sessions share: fleet.c */
 
+/*
+ * Work for a session's thread between its polls: the gate's. `run` may block within a deadline of
+ * its own, as a poll does. It returns when it wants to run again, on our monotonic clock, or
+ * INT64_MAX when it is over; the session touches it no more then. stopping: the thread ends, run
+ * must end its work now. Owned by whoever posted it.
+ */
+struct session_task {
+	struct session_task *next;
+	int64_t due_ms;
+	int64_t (*run)(struct session_task *task, struct session *s, bool stopping);
+};
+
 struct session {
 	struct session_shared *shared;
 	const struct source_config *config;
@@ -62,6 +74,7 @@ struct session {
 	int64_t wall_us; /* our clock when it was last looked at, to see that it was set back */
 	unsigned failures;
 	unsigned seed;
+	bool repoll; /* a task changed something: poll at once */
 
 	/* ---- guarded by mutex ---- */
 	pthread_mutex_t mutex;
@@ -73,6 +86,8 @@ struct session {
 	size_t n_wanted;
 	struct map want_index;
 	struct err memory_error;
+	struct session_task *tasks;
+	int64_t armed_until_ms; /* our monotonic clock; INT64_MIN: read only; INT64_MAX: for good */
 	int wake_read, wake_write; /* a pipe; readable: come back at once */
 };
 
@@ -97,11 +112,24 @@ int session_start(struct session *s, struct err *err);
 /* Makes the thread look up: sets the given flags under the mutex and wakes it. */
 void session_signal(struct session *s, bool stop, bool poke);
 void session_pause(struct session *s, bool paused);
+/* Hands over work, to be run at once; false when the thread has ended, or never began. */
+bool session_post(struct session *s, struct session_task *task);
+/* Lifts read only until then (INT64_MIN: ends it). */
+void session_arm(struct session *s, int64_t until_ms);
+/* How long it is still lifted: 0: read only; INT64_MAX: for good. */
+int64_t session_armed_ms(struct session *s);
 void session_want(struct session *s, const char *const *ids, size_t n);
 /* The newest snapshot; one reference, the caller's. Never NULL. */
 struct snapshot *session_snapshot(struct session *s);
 /* Frees all; the thread must have been joined, or never started. */
 void session_release(struct session *s);
+
+/* fleet.c, for the gate: the session of that source (len bytes), or NULL. */
+struct fleet;
+struct session *fleet_session(struct fleet *fleet, const char *source, size_t len);
+struct session *fleet_session_at(struct fleet *fleet, size_t i); /* NULL beyond the last */
+const struct settings *fleet_settings(const struct fleet *fleet);
+struct audit *fleet_audit(struct fleet *fleet);
 
 /* For one poll outside a thread (`baton doctor`). */
 void session_round_start(struct session *s, int64_t deadline_ms);

@@ -423,6 +423,26 @@ static int read_thresholds(const struct options_check *check, struct settings *s
 	return rc;
 }
 
+static int read_audit(const struct options_check *check, struct settings *s)
+{
+	const struct yaml_node *map = node_section(s->store->root, "audit");
+	const struct yaml_node *program = map ? yaml_get(map, "program") : NULL;
+	const char **argv;
+	size_t n, i;
+
+	s->audit_syslog = map && node_bool(map, "syslog");
+	if (!program || yaml_is_null(program))
+		return 0;
+	n = program->kind == YAML_LIST ? program->n : 1;
+	if (!n)
+		return options_fail(check, program, "'program' names no program");
+	argv = store_own(s, xcalloc(n + 1, sizeof(*argv)));
+	for (i = 0; i < n; i++)
+		argv[i] = program->kind == YAML_LIST ? program->items[i]->text : program->text;
+	s->audit_program = argv;
+	return 0;
+}
+
 static void discover(struct settings *s)
 {
 	struct discovered found[DISCOVERY_MAX];
@@ -456,6 +476,8 @@ static int read_tree(const struct options_check *check, struct settings *s)
 		rc = read_roles(check, s);
 	if (!rc)
 		rc = read_thresholds(check, s);
+	if (!rc)
+		rc = read_audit(check, s);
 	s->read_only = node_bool(s->store->root, "read_only");
 	s->theme = node_text(s->store->root, "theme");
 	return rc;

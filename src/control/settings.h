@@ -20,6 +20,8 @@ struct settings {
 	struct role *roles;
 	size_t n_roles;
 	struct thresholds thresholds;
+	const char *const *audit_program; /* argv of the audit's second copy, ended by NULL; NULL */
+	bool audit_syslog;
 	const char *theme;            /* NULL: fitted to the terminal */
 	struct settings_store *store; /* what the pointers above point into */
 	char *looked_for; /* without sources: what discovery looked for, as sentences; else NULL */

@@ -1,0 +1,288 @@
+#include "config.h"
+
+#include "control/gate-run.h"
+#include "base/mem.h"
+#include "control/fleet.h"
+#include "control/policy.h"
+#include "control/settings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	REFUSAL_MAX = 4000,
+	KEYS_LISTED = 20,
+};
+
+__attribute__((format(printf, 2, 3))) static void refuse(
+	struct gate_slot *slot, const char *fmt, ...)
+{
+	char text[REFUSAL_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	plan_add(&slot->refusals, text, NULL);
+}
+
+/* ---- whom it is about ---- */
+
+/* Somebody who could be meant: a claim, or a run that is none. */
+struct candidate {
+	const char *key, *identity;
+};
+
+struct candidates {
+	struct candidate *items;
+	size_t n, cap;
+};
+
+static void candidate_add(struct candidates *c, const char *key, const char *identity)
+{
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		if (strcmp(c->items[i].key, key) == 0)
+			return;
+	MEM_GROW(c->items, c->n, c->cap);
+	c->items[c->n++] = (struct candidate){ key, identity };
+}
+
+static void collect(struct candidates *c, const struct singleton *s, enum verb verb)
+{
+	bool runs_only = verb_word(verb)->about == ABOUT_RUN;
+	uint32_t i;
+
+	for (i = 0; !runs_only && i < s->n_claims; i++)
+		if (s->claims[i].kind == CLAIM_HOLDER ||
+			(s->claims[i].kind == CLAIM_WAITER && verb != VERB_STEP_DOWN))
+			candidate_add(c, s->claims[i].key, s->claims[i].identity);
+	for (i = 0; i < s->n_runs; i++)
+		candidate_add(c, s->runs[i].key, s->runs[i].name);
+}
+
+/* Keeps those that the words mean: by key alone, or by key and else by identity. */
+static void narrow(struct candidates *c, const char *key, const char *expect)
+{
+	const char *wanted = key ? key : expect;
+	size_t i, n = 0;
+
+	for (i = 0; i < c->n; i++)
+		if (strcmp(c->items[i].key, wanted) == 0) {
+			c->items[0] = c->items[i];
+			c->n = 1;
+			return;
+		}
+	for (i = 0; !key && i < c->n; i++)
+		if (strcmp(c->items[i].identity, wanted) == 0)
+			c->items[n++] = c->items[i];
+	c->n = n;
+}
+
+/* Without words: the only holder. */
+static void narrow_to_holders(struct candidates *c, const struct singleton *s)
+{
+	uint32_t i;
+
+	c->n = 0;
+	for (i = 0; i < s->n_claims; i++)
+		if (s->claims[i].kind == CLAIM_HOLDER)
+			candidate_add(c, s->claims[i].key, s->claims[i].identity);
+}
+
+static void list_keys(struct str *out, const struct candidates *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n && i < KEYS_LISTED; i++)
+		str_addf(out, "%s%s (%s)", i ? ", " : "", c->items[i].key, c->items[i].identity);
+	if (c->n > KEYS_LISTED)
+		str_addf(out, " and %zu more", c->n - KEYS_LISTED);
+}
+
+static void refuse_nobody(struct gate_slot *slot, const char *wanted, const struct candidates *all)
+{
+	struct str keys;
+
+	if (!wanted) {
+		refuse(slot, "nobody holds %s", slot->id);
+		return;
+	}
+	slot->differs = true;
+	str_init(&keys, REFUSAL_MAX / 2);
+	list_keys(&keys, all);
+	refuse(slot, "%.300s is not there any more: %s%.2000s", wanted,
+		all->n ? "there is " : "nobody holds it", keys.s);
+	str_release(&keys);
+}
+
+static void refuse_several(
+	struct gate_slot *slot, const char *wanted, const struct candidates *found)
+{
+	struct str keys;
+
+	str_init(&keys, REFUSAL_MAX / 2);
+	list_keys(&keys, found);
+	refuse(slot, "%.300s is not one but %zu: say which by its key: %.2000s",
+		wanted ? wanted : "the holder", found->n, keys.s);
+	str_release(&keys);
+}
+
+static void bind_claim(struct gate_slot *slot, const struct gate_want *want)
+{
+	const char *wanted = want->key ? want->key : want->expect;
+	struct candidates all = { .n = 0 }, found = { .n = 0 };
+
+	collect(&all, slot->row->s, slot->verb);
+	collect(&found, slot->row->s, slot->verb);
+	if (wanted)
+		narrow(&found, want->key, want->expect);
+	else
+		narrow_to_holders(&found, slot->row->s);
+	if (found.n == 0) {
+		refuse_nobody(slot, wanted, &all);
+	} else if (found.n > 1) {
+		refuse_several(slot, wanted, &found);
+	} else {
+		slot->key = xstrdup(found.items[0].key);
+		slot->identity = xstrdup(found.items[0].identity);
+	}
+	free(all.items);
+	free(found.items);
+}
+
+/* A verb about the row itself is bound by the object's uid, where there is one. */
+static void bind_row(struct gate_slot *slot, const struct gate_want *want)
+{
+	const char *uid = singleton_text(slot->row->s, DETAIL_UID, NULL);
+	const char *wanted = want->key ? want->key : want->expect;
+
+	if (!wanted)
+		return;
+	if (!uid) {
+		refuse(slot, "%s has no key of its own to compare with %.300s", slot->id, wanted);
+		return;
+	}
+	if (strncmp(wanted, "uid:", 4) == 0 && strcmp(wanted + 4, uid) == 0)
+		return;
+	slot->differs = true;
+	refuse(slot, "%s is now another object: its key is uid:%s", slot->id, uid);
+}
+
+static void check_token(struct gate_slot *slot, const struct gate_want *want)
+{
+	const struct singleton *s = slot->row->s;
+
+	if (!want->has_token || (s->has_token && s->token == want->token))
+		return;
+	slot->differs = true;
+	if (s->has_token)
+		refuse(slot, "the token of %s is %" PRId64 ", not %" PRId64, slot->id, s->token,
+			want->token);
+	else
+		refuse(slot, "%s has no token now", slot->id);
+}
+
+/* ---- what it is ---- */
+
+static const struct act_case *find_act(
+	const struct source_ops *ops, enum mechanism mechanism, enum verb verb)
+{
+	size_t i;
+
+	for (i = 0; i < ops->n_acts; i++)
+		if (ops->acts[i].mechanism == mechanism && ops->acts[i].verb == verb)
+			return &ops->acts[i];
+	return NULL;
+}
+
+static void bind_row_of(struct gate_slot *slot, struct fleet *fleet, const struct board *board)
+{
+	const struct settings *settings = fleet_settings(fleet);
+	size_t i;
+
+	slot->row = board_find(board, slot->id, &slot->snap);
+	slot->role = role_of(settings->roles, settings->n_roles, slot->id);
+	for (i = 0; i < board->n_snapshots; i++)
+		if (strcmp(board->snapshots[i]->source, slot->session->config->name) == 0) {
+			slot->snap = board->snapshots[i];
+			slot->cross = board->cross ? board->cross[i] : NULL;
+		}
+}
+
+static void bind_target(struct gate_slot *slot, const struct gate_want *want)
+{
+	const struct singleton *s = slot->row->s;
+
+	slot->act = find_act(slot->session->config->ops, s->mechanism, slot->verb);
+	if (!slot->act) {
+		refuse(slot, "%s does not work on a %s", verb_word(slot->verb)->word,
+			mechanism_word(s->mechanism)->word);
+		return;
+	}
+	if (verb_word(slot->verb)->about == ABOUT_ROW)
+		bind_row(slot, want);
+	else
+		bind_claim(slot, want);
+	check_token(slot, want);
+}
+
+void gate_bind(struct gate_slot *slot, struct fleet *fleet, const struct board *board,
+	const struct gate_want *want)
+{
+	size_t len = strcspn(want->id, "/");
+
+	slot->verb = want->verb;
+	slot->id = xstrdup(want->id);
+	slot->prod = true;
+	slot->session = fleet_session(fleet, want->id, len);
+	if (!slot->session) {
+		refuse(slot, "there is no source %.*s", (int)(len < 200 ? len : 200), want->id);
+		return;
+	}
+	slot->prod = policy_is_prod(slot->session->config->environment);
+	bind_row_of(slot, fleet, board);
+	if (slot->row)
+		bind_target(slot, want);
+	slot->ask =
+		policy_ask(slot->verb, slot->session->config->environment, slot->identity != NULL);
+	slot->order = (struct order){
+		.verb = slot->verb,
+		.s = slot->row ? slot->row->s : NULL,
+		.key = slot->key,
+		.identity = slot->identity,
+	};
+}
+
+void gate_slot_release(struct gate_slot *slot)
+{
+	plan_list_release(&slot->refusals);
+	plan_release(&slot->plan);
+	effect_release(&slot->effect);
+	forecast_unref(slot->forecast);
+	str_release(&slot->text);
+	str_release(&slot->find_out);
+	free(slot->id);
+	free(slot->key);
+	free(slot->identity);
+}
+
+void gate_policy(const struct gate_slot *slot, struct fleet *fleet, enum source_state state,
+	enum gate_way way, struct plan_list *reasons)
+{
+	const struct source_config *config = slot->session->config;
+	struct policy_facts facts = {
+		.read_only = fleet_settings(fleet)->read_only,
+		.source = config->name,
+		.protect = config->protect,
+		.state = state,
+		.armed_ms = session_armed_ms(slot->session),
+		.way = way,
+	};
+
+	policy_check(&facts, reasons);
+}

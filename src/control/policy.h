@@ -1,0 +1,37 @@
+#ifndef CONTROL_POLICY_H
+#define CONTROL_POLICY_H
+
+#include "control/gate.h"
+
+/*
+ * What may be done at all, and what confirms it: pure functions from facts. The gate is their only
+ * caller. That something may be done here does not say that the server allows it.
+ */
+struct policy_facts {
+	bool read_only;          /* the config forbids every act */
+	const char *source;      /* its name */
+	bool protect;            /* the config forbids every act on it */
+	enum source_state state; /* now */
+	int64_t armed_ms;        /* what is left of the console's leave to act; 0: none */
+	enum gate_way way;
+};
+
+/* Adds a sentence for each reason against any act on this source; none: it may be begun. */
+void policy_check(const struct policy_facts *facts, struct plan_list *reasons);
+
+/*
+ * Whether an environment must be handled as production: it was not said, or its word has prod, prd
+ * or live in it.
+ */
+bool policy_is_prod(const char *environment);
+
+/* What confirms a verb there; has_holder: it is about somebody who has a name. */
+enum gate_ask policy_ask(enum verb verb, const char *environment, bool has_holder);
+
+/*
+ * What must be typed for a name: printable ASCII as it is, each byte of
+ * anything else as \xNN. The caller frees.
+ */
+char *policy_typed_form(const char *name);
+
+#endif
