@@ -147,6 +147,7 @@ class Watched:
             if popen.poll() is None:
                 popen.terminate()
                 popen.wait()
+            popen.stderr.close()
             self.ended.set()
             teller.join()
         return code, "\n".join(self.errors[-40:])
