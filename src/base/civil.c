@@ -65,12 +65,14 @@ static void set_date(int64_t days, struct civil *ret)
 	int64_t cycles = floor_div(days + DAYS_TO_1970, DAYS_OF_400_YEARS);
 	int64_t rest = days + DAYS_TO_1970 - cycles * DAYS_OF_400_YEARS;
 	int64_t year = cycles * 400 + rest * 400 / DAYS_OF_400_YEARS + 1;
-	int yday, month = 1;
+	int yday, month;
 
 	/* A mean year starts less than a day before the real one: the guess is right or low. */
 	while (year_start(year + 1) <= days)
 		year++;
 	yday = (int)(days - year_start(year));
+	/* No month is longer than 32 days: this guess is right or low too. */
+	month = yday / 32 + 1;
 	while (month < 12 && yday >= month_start(year, month + 1))
 		month++;
 	ret->year = year;

@@ -9,6 +9,7 @@ src_libmodel_a_SOURCES = \
 	src/model/states.def \
 	src/model/thresholds.def \
 	src/model/board.c src/model/board.h \
+	src/model/chart.c src/model/chart.h \
 	src/model/draft.c src/model/draft.h \
 	src/model/identity.c src/model/identity.h \
 	src/model/journal.c src/model/journal.h \

@@ -327,6 +327,11 @@ void canvas_glyph(struct canvas *c, struct area a, int y, int x, enum style styl
 		c->ascii ? (uint32_t)canvas_glyphs[glyph].ascii : canvas_glyphs[glyph].cp);
 }
 
+void canvas_cp(struct canvas *c, struct area a, int y, int x, enum style style, uint32_t cp)
+{
+	put_cp(c, a, y, x, style, cp);
+}
+
 void canvas_fill(
 	struct canvas *c, struct area a, int y, int x, int w, enum style style, enum glyph glyph)
 {

@@ -90,6 +90,8 @@ enum fit {
  */
 void canvas_fit(struct canvas *c, struct area a, int y, int x, int w, enum style style,
 	enum fit fit, const char *s);
+/* One code point; its width must be one column. */
+void canvas_cp(struct canvas *c, struct area a, int y, int x, enum style style, uint32_t cp);
 void canvas_fill(
 	struct canvas *c, struct area a, int y, int x, int w, enum style style, enum glyph glyph);
 void canvas_glyph(

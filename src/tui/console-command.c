@@ -127,6 +127,7 @@ void console_run_command(struct console *k, struct line *typed)
 		view_command(k, arg);
 		break;
 	case COMMAND_BOARD:
+	case COMMAND_RUNS:
 	case COMMAND_EVENTS:
 	case COMMAND_SOURCES:
 		view_command(k, command_word(command));

@@ -235,7 +235,8 @@ void console_escape(struct console *k)
 			console_go_view(k, 0);
 		return;
 	}
-	if (*listing_filter_text(k->listing)) {
+	if (*listing_filter_text(k->listing) &&
+		!(ops->inside && ops->inside(console_view_state(k)))) {
 		console_filter(k, "");
 		return;
 	}

@@ -1,6 +1,7 @@
 noinst_LIBRARIES += src/libtui.a
 src_libtui_a_SOURCES = \
 	src/tui/canvas.c src/tui/canvas.h \
+	src/tui/chart-put.c src/tui/chart-put.h \
 	src/tui/command.c src/tui/command.h src/tui/commands.def \
 	src/tui/console.c src/tui/console.h src/tui/console-state.h \
 	src/tui/console-command.c \
@@ -23,4 +24,6 @@ src_libtui_a_SOURCES = \
 	src/tui/view-board.c \
 	src/tui/view-events.c \
 	src/tui/view-one.c \
+	src/tui/view-runs.c src/tui/view-runs.h \
+	src/tui/view-runs-draw.c \
 	src/tui/view-sources.c

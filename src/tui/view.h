@@ -61,6 +61,8 @@ struct view_ops {
 	/* The ids that are on the screen: at most max, borrowed from the board. */
 	size_t (*wanted)(
 		const void *state, const struct model *model, const char **ids, size_t max);
+	/* Whether it shows one thing out of its list, so that Esc leads back to the list first. */
+	bool (*inside)(const void *state);
 	/* Marks end. */
 	void (*unmark)(void *state);
 	/* One line about what is shown, for the right end of the last line: "4/41 need". */
@@ -80,7 +82,8 @@ const struct view_entry *view_at(size_t i);
 /* -1 when there is none of that name (which may be cut short as far as it is unique). */
 int view_find(const char *name);
 
-extern const struct view_ops view_board_ops, view_events_ops, view_sources_ops, view_one_ops;
+extern const struct view_ops view_board_ops, view_runs_ops, view_events_ops, view_sources_ops,
+	view_one_ops;
 
 /* The ids that a row stands for: its own, or a role's witnesses'. Returns how many, at most max. */
 size_t view_ids(const struct model *m, const struct listing_row *row, const char **ids, size_t max);

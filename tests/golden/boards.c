@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "boards.h"
+#include "maker.h"
 #include "base/mem.h"
 #include "model/draft.h"
 #include "model/thresholds.h"
@@ -8,78 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MINUTE_US INT64_C(60000000)
-#define HOUR_US   (60 * MINUTE_US)
-
-/* A source under construction. */
-struct maker {
-	struct picture pic;
-	struct draft *draft;
-	struct verdict_draft verdict;
-	const char *source;
-	int64_t now_ms, now_us;
-};
-
-static void maker_begin(struct maker *k, const char *source, int64_t now_ms, int64_t now_us)
-{
-	*k = (struct maker){ .source = source, .now_ms = now_ms, .now_us = now_us };
-	picture_init(&k->pic);
-	k->draft = draft_new();
-	verdict_draft_init(&k->verdict);
-}
-
-/* Begins a row: state, since how many seconds, whether it needs a person. Claims and findings
- * follow, then row_put. */
-static void row_begin(struct maker *k, enum mechanism mechanism, const char *path, enum state state,
-	int64_t since_s, bool need)
-{
-	draft_begin(k->draft, mechanism, k->source, path, strlen(path));
-	verdict_draft_begin(&k->verdict);
-	k->verdict.v.state = state;
-	k->verdict.v.needs_attention = need;
-	k->verdict.v.state_since_us = k->now_us - since_s * 1000000;
-	k->verdict.v.first_seen_us = k->verdict.v.state_since_us;
-	k->verdict.v.known_since_us = k->verdict.v.state_since_us;
-}
-
-static void claim(struct maker *k, enum claim_kind kind, const char *identity, const char *key)
-{
-	draft_claim(k->draft, kind, identity, strlen(identity), key);
-}
-
-static void token(struct maker *k, int64_t value)
-{
-	draft_token(k->draft, TOKEN_CREATE_REVISION, value);
-	k->verdict.v.has_highest = true;
-	k->verdict.v.highest_token = value;
-}
-
-static void lease(struct maker *k, int64_t granted_s, int64_t left_ms)
-{
-	draft_lease(k->draft, granted_s * 1000, k->now_ms + left_ms, k->now_ms);
-}
-
-static void row_put(struct maker *k)
-{
-	struct singleton *s = draft_finish(k->draft);
-	struct picture_slot *slot;
-
-	picture_put(&k->pic, s);
-	slot = picture_find(&k->pic, s->id);
-	picture_judged(
-		&k->pic, (size_t)(slot - k->pic.slots), row_new(singleton_ref(s), &k->verdict));
-}
-
-static struct snapshot *maker_end(struct maker *k, const struct snapshot *head)
-{
-	struct snapshot *snap = picture_publish(&k->pic, head);
-
-	picture_release(&k->pic);
-	draft_free(k->draft);
-	verdict_draft_release(&k->verdict);
-	return snap;
-}
 
 static void orders_stuck(struct maker *k)
 {
@@ -363,6 +292,15 @@ struct board *boards_make(const char *name, int64_t now_ms, int64_t now_us)
 	}
 	if (strcmp(name, "hostile") == 0) {
 		s[0] = make_hostile(now_ms, now_us);
+		return compose(s, 1, 0, now_ms, now_us);
+	}
+	if (strcmp(name, "jobs") == 0) {
+		s[0] = make_jobs(now_ms, now_us);
+		s[1] = make_far_jobs(now_ms, now_us);
+		return compose(s, 2, 0, now_ms, now_us);
+	}
+	if (strcmp(name, "jobs-500") == 0) {
+		s[0] = make_many_jobs(500, now_ms, now_us);
 		return compose(s, 1, 0, now_ms, now_us);
 	}
 	return strcmp(name, "none") == 0 ? compose(s, 0, 0, now_ms, now_us) : NULL;

@@ -15,6 +15,7 @@ enum {
 #define BOARDS_NOW_US INT64_C(1767362570000000) /* 2026-01-02T14:02:50Z */
 
 /*
+ * "jobs": CronJobs with runs of every kind, Leases, a cluster that can't be read; "jobs-500": many;
  * "mixed": every state, three sources of which one fails, a role, hostile, wide and long names;
  * "calm": a few rows, nothing wrong; "empty": sources that answered, without a row; "connecting";
  * "failing": one source that never answered; "none": no source. NULL for another name. One

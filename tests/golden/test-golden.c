@@ -126,6 +126,96 @@ static const struct golden goldens[] = {
 		.id = "ctl/elections/none",
 		.w = 80,
 		.h = 24 },
+	{ .name = "runs-80x24", .board = "jobs", .view = "runs", .w = 80, .h = 24, .styles = true },
+	{ .name = "runs-120x36-ascii",
+		.board = "jobs",
+		.view = "runs",
+		.w = 120,
+		.h = 36,
+		.ascii = true,
+		.actions = { ACTION_ZOOM_OUT, ACTION_DOWN } },
+	{ .name = "runs-200x50", .board = "jobs", .view = "runs", .w = 200, .h = 50 },
+	{ .name = "runs-80x24-none", .board = "mixed", .view = "runs", .w = 80, .h = 24 },
+	{ .name = "runs-80x24-filter",
+		.board = "jobs",
+		.view = "runs",
+		.w = 80,
+		.h = 24,
+		.filter = "dunning" },
+	{ .name = "run-80x24-duplicate",
+		.board = "jobs",
+		.view = "runs",
+		.id = "kube/cronjob/billing/close",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_OPEN },
+		.styles = true },
+	{ .name = "run-80x24-duplicate-ascii",
+		.board = "jobs",
+		.view = "runs",
+		.id = "kube/cronjob/billing/close",
+		.w = 80,
+		.h = 24,
+		.ascii = true,
+		.actions = { ACTION_OPEN, ACTION_ZOOM_OUT, ACTION_UP, ACTION_UP } },
+	{ .name = "run-120x36-forbid",
+		.board = "jobs",
+		.view = "runs",
+		.id = "kube/cronjob/billing/dunning",
+		.w = 120,
+		.h = 36,
+		.actions = { ACTION_OPEN } },
+	{ .name = "run-80x24-lost-node",
+		.board = "jobs",
+		.view = "runs",
+		.id = "kube/cronjob/data/sync",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_OPEN } },
+	{ .name = "run-80x24-no-start",
+		.board = "jobs",
+		.view = "runs",
+		.id = "kube/cronjob/data/import",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_OPEN } },
+	{ .name = "run-80x24-suspended",
+		.board = "jobs",
+		.view = "runs",
+		.id = "kube/cronjob/ops/cleanup",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_OPEN } },
+	{ .name = "run-200x50-two-pods",
+		.board = "jobs",
+		.view = "runs",
+		.id = "kube/cronjob/ops/backup",
+		.w = 200,
+		.h = 50,
+		.actions = { ACTION_OPEN } },
+	{ .name = "run-80x24-typo",
+		.board = "jobs",
+		.view = "runs",
+		.id = "kube/cronjob/ops/typo",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_OPEN } },
+	{ .name = "run-80x24-unreadable",
+		.board = "jobs",
+		.view = "runs",
+		.id = "west/cronjob/billing/close",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_OPEN } },
+	{ .name = "run-80x24-scrolled",
+		.board = "jobs",
+		.view = "runs",
+		.id = "kube/cronjob/billing/dunning",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_OPEN, ACTION_ZOOM_IN, ACTION_LEFT, ACTION_LEFT } },
+	{ .name = "jobs-board-80x24", .board = "jobs", .view = "board", .w = 80, .h = 24 },
+	{ .name = "jobs-board-120x36", .board = "jobs", .view = "board", .w = 120, .h = 36 },
 	{ .name = "events-80x24", .board = "mixed", .view = "events", .w = 80, .h = 24 },
 	{ .name = "events-120x36-empty", .board = "calm", .view = "events", .w = 120, .h = 36 },
 	{ .name = "sources-80x24",
@@ -277,25 +367,27 @@ static void only_printable(const struct canvas *c)
 /* Every view at every size, on tame and on hostile names: nothing may crash. */
 static void every_size(void **state)
 {
-	static const char *const views[] = { "board", "one", "events", "sources" };
-	static const char *const boards[] = { "mixed", "hostile" };
+	static const char *const views[] = { "board", "one", "events", "sources", "runs", "runs" };
+	static const char *const boards[] = { "mixed", "hostile", "jobs" };
 	size_t v;
 	int w, h;
 
 	(void)state;
-	for (v = 0; v < 8; v++)
-		for (w = 1; w <= 260; w += w < 4 ? 1 : v < 4 ? 37 : 73)
-			for (h = 1; h <= 60; h += h < 4 ? 1 : v < 4 ? 13 : 27) {
-				struct golden g = { .board = boards[v / 4],
-					.view = views[v % 4],
+	for (v = 0; v < 18; v++)
+		for (w = 1; w <= 260; w += w < 4 ? 1 : v < 6 ? 37 : 73)
+			for (h = 1; h <= 60; h += h < 4 ? 1 : v < 6 ? 13 : 27) {
+				struct golden g = { .board = boards[v / 6],
+					.view = views[v % 6],
 					.w = w,
 					.h = h,
 					.ascii = w % 2,
-					.id = v == 1   ? "orders/app:-42"
-					      : v == 5 ? "hostile/"
-						       : NULL,
-					.actions = { ACTION_DOWN, ACTION_PAGE_DOWN, ACTION_UP,
-						ACTION_BOTTOM } };
+					.id = v == 1    ? "orders/app:-42"
+					      : v == 7  ? "hostile/"
+					      : v == 13 ? "kube/lease/ops/scheduler"
+					      : v == 17 ? "kube/cronjob/ops/backup"
+							: NULL,
+					.actions = { v == 17 ? ACTION_OPEN : ACTION_DOWN,
+						ACTION_PAGE_DOWN, ACTION_UP, ACTION_BOTTOM } };
 				struct canvas c;
 
 				draw(&g, &c);
@@ -326,6 +418,9 @@ int main(void)
 		cmocka_unit_test(ageing_is_announced),
 	};
 
+	/* What is drawn depends on no machine's zone. */
+	setenv("TZ", "UTC", 1);
+	setenv("TZDIR", TESTS_DIR "/oracle/cron/zoneinfo", 1);
 	text_init_locale();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,3 +41,7 @@ tests_bin_test_model_sequence_LDADD = $(MODEL_TEST_LIBS)
 unit_tests += tests/bin/test-model-board
 tests_bin_test_model_board_SOURCES = tests/unit/model/test-board.c tests/unit/model/facts.h tests/unit/unit.h
 tests_bin_test_model_board_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-chart
+tests_bin_test_model_chart_SOURCES = tests/unit/model/test-chart.c tests/unit/unit.h
+tests_bin_test_model_chart_LDADD = $(MODEL_TEST_LIBS)
