@@ -64,7 +64,7 @@ static bool resume_slot(const struct judging *j, struct cron_missed *missed)
 	if (last == TIME_UNKNOWN)
 		return false;
 	schedule_missed(j->s->schedule, last, deadline_s(j), j->cluster_us, missed);
-	return missed->kind != CRON_MISSED_NONE && missed->has_latest;
+	return missed->has_latest;
 }
 
 /* Within which time a slot may still be started, for a sentence. */
@@ -209,11 +209,11 @@ static const char *say_many(const struct judging *j)
 				   "and still starts it.";
 }
 
-static void advise_missed(struct judging *j, const struct cron_missed *missed, bool handed_over)
+static void advise_missed(struct judging *j, bool many, bool handed_over)
 {
 	int minor = server_minor(j);
 
-	if (missed->kind == CRON_MISSED_MANY && minor < MINOR_NEW)
+	if (many && minor < MINOR_NEW)
 		verdict_advise(j->out,
 			"%s, to 200 for instance, so that the controller counts "
 			"fewer; then see why they were missed.",
@@ -245,16 +245,29 @@ static bool around_hand_over(const struct judging *j, int64_t slot_us, char *buf
 	return true;
 }
 
+/* What may still become of the last missed slot. */
 static const char *say_start(const struct judging *j, const struct cron_missed *missed, char *buf)
 {
 	char limit[2 * CLOCK_TEXT_MAX];
 
-	if (missed->kind == CRON_MISSED_NONE || !missed->has_latest)
+	if (missed->has_latest)
+		snprintf(buf, WHO_MAX, "; it may still be started");
+	else if (deadline_s(j) >= 0)
 		snprintf(buf, WHO_MAX, "; its time to start (%s) is over, so it is lost",
 			say_deadline(j, limit));
 	else
-		snprintf(buf, WHO_MAX, "; it may still be started");
+		snprintf(buf, WHO_MAX,
+			"; the controller finds none to start, since the schedule is uneven");
 	return buf;
+}
+
+static bool is_many(const struct judging *j, const struct cron_missed *missed)
+{
+	int minor = server_minor(j);
+
+	if (minor < MINOR_NEW && missed->counted > CRON_MISSED_LIMIT)
+		return true;
+	return (minor < 0 || minor >= MINOR_NEW) && missed->kind == CRON_MISSED_MANY;
 }
 
 static void add_missed(struct judging *j, int64_t n, int64_t first_us, int64_t latest_us)
@@ -264,7 +277,7 @@ static void add_missed(struct judging *j, int64_t n, int64_t first_us, int64_t l
 	bool handed_over = around_hand_over(j, latest_us, hands), many;
 
 	schedule_missed(j->s->schedule, last_slot_us(j), deadline_s(j), j->cluster_us, &missed);
-	many = missed.kind == CRON_MISSED_MANY;
+	many = is_many(j, &missed);
 	if (many && missed.estimate > n)
 		n = missed.estimate;
 	say_slot(j, latest, latest_us);
@@ -277,7 +290,7 @@ static void add_missed(struct judging *j, int64_t n, int64_t first_us, int64_t l
 			"%" PRId64 " slots passed without a run since %s, the last at %s%s.%s%s", n,
 			say_slot(j, since, first_us), latest, start, many ? say_many(j) : "",
 			hands);
-	advise_missed(j, &missed, handed_over);
+	advise_missed(j, many, handed_over);
 	verdict_evidence_int(j->out, DETAIL_SLOTS_MISSED, n);
 	verdict_evidence_int(j->out, DETAIL_SLOT, latest_us);
 }

@@ -808,7 +808,9 @@ static void judge_unlisted(struct judging *j)
 	for (i = 0; i < j->s->n_runs; i++) {
 		const struct run *run = &j->s->runs[i];
 
+		/* One that is being deleted is off the list by intent. */
 		if (run->listed != TRI_NO || run->manual || !run_is_open(run) ||
+			run->deleted_us != TIME_UNKNOWN ||
 			!judging_reached(j, judging_cluster_age(j, run->created_us), YOUNG_MS))
 			continue;
 		verdict_add(j->out, FINDING_ORPHAN_RUN, SEVERITY_WARN, TIME_UNKNOWN,

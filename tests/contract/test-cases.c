@@ -229,6 +229,9 @@ static void play_sources(struct play *p, const json_t *step)
 	list = json_object_get(step, "failing");
 	for (i = 0; i < json_array_size(list); i++)
 		source_of(p, json_string_value(json_array_get(list, i)))->failing = true;
+	list = json_object_get(step, "answering");
+	for (i = 0; i < json_array_size(list); i++)
+		source_of(p, json_string_value(json_array_get(list, i)))->failing = false;
 }
 
 /* ---- what it must be ---- */
