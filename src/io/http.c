@@ -280,7 +280,7 @@ void http_setup(CURL *easy, const struct http_endpoint *e, const struct http_set
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	/* An empty string, and not NULL, is what switches the environment's proxies off. */
 	curl_easy_setopt(easy, CURLOPT_PROXY, settings->proxy ? settings->proxy : "");
-	curl_easy_setopt(easy, CURLOPT_NOPROXY, settings->no_proxy ? settings->no_proxy : "");
+	curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
 	if (e->tls)
 		setup_tls(easy, settings);
 }

@@ -30,7 +30,6 @@ struct http_settings {
 	const char *server_name; /* the name that the server's certificate must bear; NULL: the
 				    URL's host */
 	const char *proxy;       /* URL; NULL: none, whatever the environment says */
-	const char *no_proxy;    /* hosts that are reached without it, as in NO_PROXY; NULL: none */
 	/* PEM in memory, before the files; libcurl copies it. From libcurl 7.77 on
 	 * (http_takes_data). */
 	struct http_data ca_data, cert_data, key_data;

@@ -214,6 +214,13 @@ int kube_creds_step(struct kube_creds *c, struct err *err)
 	return uses_plugin(c) ? step_plugin(c, err) : 1;
 }
 
+bool kube_creds_any(const struct kube_creds *c)
+{
+	const struct kube_access *a = c->access;
+
+	return c->tls && (a->token || a->token_file || a->cert.s || a->cert_file || a->exec);
+}
+
 const char *kube_creds_token(const struct kube_creds *c)
 {
 	if (!c->tls)

@@ -24,6 +24,9 @@ int kube_creds_step(struct kube_creds *creds, struct err *err);
 /* While a plugin is at work. */
 enum kube_wait kube_creds_wait(struct kube_creds *creds, int wake_fd, int64_t until_ms);
 
+/* Whether there are any at all; without them the server takes us for system:anonymous. */
+bool kube_creds_any(const struct kube_creds *creds);
+
 /* When ready: the token (NULL: none), and the certificate with its key, where a plugin gave them.
  */
 const char *kube_creds_token(const struct kube_creds *creds);

@@ -16,6 +16,7 @@ src_libio_a_SOURCES = \
 	src/io/rest.c src/io/rest.h src/io/rest-inside.h \
 	src/io/rest-error.c \
 	src/io/rest-place.c \
+	src/io/rest-proxy.c \
 	src/io/wire.c src/io/wire.h \
 	src/io/pg.c src/io/pg.h \
 	src/io/pg-explain.c src/io/pg-explain.h \

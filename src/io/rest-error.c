@@ -46,7 +46,7 @@ int rest_error_transport(const struct rest_ended *e, struct err *err)
 	case CURLE_PROXY:
 		return error_proxy(e, err);
 	case CURLE_COULDNT_CONNECT:
-		if (e->place->proxy && !e->place->no_proxy)
+		if (e->place->proxy)
 			return error_proxy(e, err);
 		break;
 	case CURLE_OPERATION_TIMEDOUT:
@@ -79,10 +79,11 @@ int rest_error_transport(const struct rest_ended *e, struct err *err)
 /* Kubernetes' Status object (API reference, meta/v1), as far as it is told. */
 struct status {
 	struct str message;
-	bool is;
+	bool is; /* the answer is an API server's, as far as can be told */
 };
 
-static void status_read(struct status *s, const struct str *body, struct rest_answer *ret)
+static void status_read(
+	struct status *s, const struct str *body, const char *content_type, struct rest_answer *ret)
 {
 	json_t *root = body->len ? json_loadb(body->s, body->len, 0, NULL) : NULL;
 	const char *message = json_string_value(json_object_get(root, "message"));
@@ -91,7 +92,8 @@ static void status_read(struct status *s, const struct str *body, struct rest_an
 	struct str shown;
 
 	str_init(&s->message, MESSAGE_SHOWN * 4 + 8);
-	s->is = str_eq(json_string_value(json_object_get(root, "kind")), "Status");
+	s->is = str_eq(json_string_value(json_object_get(root, "kind")), "Status") ||
+		(!body->len && strncasecmp(content_type, "application/json", 16) == 0);
 	if (s->is && message)
 		text_escape_cut(&s->message, message, strlen(message), MESSAGE_SHOWN);
 	if (s->is && reason) {
@@ -175,7 +177,8 @@ static int error_other(const struct rest_ended *e, const struct status *s, struc
 			server, e->status, s->message.s);
 	if (s->is)
 		return err_set(err, code_of(e->status),
-			"%s answers with HTTP status %d and no message", server, e->status);
+			"%s answers with HTTP status %d, and closes before it says why", server,
+			e->status);
 	if (e->status == 404)
 		return err_set(err, ERR_NOTFOUND,
 			"%s knows no such API (HTTP status 404): an older or newer server, or no "
@@ -192,7 +195,7 @@ int rest_error_status(const struct rest_ended *e, struct rest_answer *ret, struc
 	struct status s;
 	int rc;
 
-	status_read(&s, e->body, ret);
+	status_read(&s, e->body, e->content_type, ret);
 	ret->gone = e->status == 410 || strcmp(ret->reason, "Expired") == 0 ||
 		    strcmp(ret->reason, "Gone") == 0;
 	if (is_plain_to_tls(e)) {
@@ -201,6 +204,10 @@ int rest_error_status(const struct rest_ended *e, struct rest_answer *ret, struc
 			e->place->endpoint.text);
 	} else if (e->status >= 300 && e->status < 400) {
 		rc = error_redirect(e, err);
+	} else if (e->status == 403 && !s.message.len && !kube_creds_any(e->creds)) {
+		/* Servers since 1.28 close on strangers, and their words may be lost. */
+		kube_creds_explain(e->creds, e->place->endpoint.text, err);
+		rc = ERR_AUTH;
 	} else if (e->status == 401 && s.is) {
 		kube_creds_explain(e->creds, e->place->endpoint.text, err);
 		rc = ERR_AUTH;

@@ -12,12 +12,15 @@
 struct rest_place {
 	struct http_endpoint endpoint; /* its url has the prefix, without a slash at the end */
 	char *host_header;             /* "Host: ..." where the URL has another name; NULL */
-	char *proxy;
-	char *no_proxy;
+	char *proxy;                   /* URL; NULL: none */
 };
 
 int rest_place_make(struct rest_place *ret, const struct kube_access *a, struct err *err);
 void rest_place_release(struct rest_place *p);
+
+/* The proxy for a server: proxy_url (NULL: not said), else the environment's; NULL: none. host may
+ * be in brackets. */
+const char *rest_proxy_for(const char *proxy_url, bool tls, const char *host, const char *port);
 
 /* A call as the errors see it. */
 struct rest_ended {

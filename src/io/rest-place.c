@@ -2,7 +2,6 @@
 
 #include "io/rest-inside.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
 
@@ -108,39 +107,12 @@ static void place_fill(struct rest_place *place, const struct parts *p, const ch
 	e->url = str_take(&text);
 }
 
-/* ---- proxies ---- */
-
-static const char *env_either(const char *upper, const char *lower)
+static void place_proxy(
+	struct rest_place *place, const struct kube_access *a, const struct parts *p)
 {
-	const char *value = getenv(upper);
-
-	if (value && *value)
-		return value;
-	value = getenv(lower);
-	return value && *value ? value : NULL;
-}
-
-static bool is_loopback(const char *host)
-{
-	return strcasecmp(host, "localhost") == 0 || str_starts(host, "127.") ||
-	       strcmp(host, "[::1]") == 0;
-}
-
-/*
- * proxy-url, else what programs in Go take from the environment (net/http, ProxyFromEnvironment):
- * HTTPS_PROXY or HTTP_PROXY by the server's scheme, NO_PROXY, and never for this machine.
- */
-static void place_proxy(struct rest_place *place, const struct kube_access *a, const char *host)
-{
-	bool tls = place->endpoint.tls;
-	const char *proxy = a->proxy_url, *none = NULL;
+	const char *proxy = rest_proxy_for(a->proxy_url, place->endpoint.tls, p->host, p->port);
 	struct str text;
 
-	if (!proxy && !is_loopback(host)) {
-		proxy = tls ? env_either("HTTPS_PROXY", "https_proxy")
-			    : env_either("HTTP_PROXY", "http_proxy");
-		none = env_either("NO_PROXY", "no_proxy");
-	}
 	if (!proxy)
 		return;
 	str_init(&text, URL_MAX);
@@ -150,7 +122,6 @@ static void place_proxy(struct rest_place *place, const struct kube_access *a, c
 	else
 		str_add(&text, proxy);
 	place->proxy = str_take(&text);
-	place->no_proxy = none ? xstrdup(none) : NULL;
 }
 
 int rest_place_make(struct rest_place *ret, const struct kube_access *a, struct err *err)
@@ -167,7 +138,7 @@ int rest_place_make(struct rest_place *ret, const struct kube_access *a, struct 
 	if (!rc) {
 		place.endpoint.text = place_shown(&parts);
 		place_fill(&place, &parts, a->server_name);
-		place_proxy(&place, a, parts.host);
+		place_proxy(&place, a, &parts);
 		*ret = place;
 	}
 	parts_release(&parts);
@@ -179,6 +150,5 @@ void rest_place_release(struct rest_place *p)
 	http_endpoint_release(&p->endpoint);
 	free(p->host_header);
 	free(p->proxy);
-	free(p->no_proxy);
 	memset(p, 0, sizeof(*p));
 }

@@ -37,6 +37,8 @@ struct rest_client {
 	struct kube_creds *creds;
 	struct rest_call *calls;
 	size_t n_busy, n_waiting;
+	bool http1; /* the server does not multiplex: more connections are needed */
+	bool widened;
 	struct rest_cost cost;
 };
 
@@ -187,12 +189,15 @@ static bool header_value(const char *line, size_t len, const char *name, char *v
 
 static void header_status(struct rest_call *call)
 {
-	long status = 0;
+	long status = 0, version = 0;
 
 	curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
 	call->answer.status = (int)status;
 	call->ok = status >= 200 && status < 300;
 	call->content_type[0] = call->location[0] = '\0';
+	curl_easy_getinfo(call->easy, CURLINFO_HTTP_VERSION, &version);
+	if (version == CURL_HTTP_VERSION_1_0 || version == CURL_HTTP_VERSION_1_1)
+		call->c->http1 = true;
 	if (call->sent_ms != REST_UNKNOWN_TIME && status >= 200)
 		call->answer.round_trip_ms = call->heard_ms - call->sent_ms;
 }
@@ -495,6 +500,12 @@ static double call_seconds(const struct rest_call *call)
 	return seconds;
 }
 
+static bool is_refusal_cut(const struct rest_call *call, CURLcode rc)
+{
+	return call->answer.status >= 400 &&
+	       (rc == CURLE_PARTIAL_FILE || rc == CURLE_HTTP2_STREAM || rc == CURLE_RECV_ERROR);
+}
+
 static int call_judge(struct rest_call *call, CURLcode rc)
 {
 	struct rest_ended ended = { .place = &call->c->place,
@@ -511,7 +522,8 @@ static int call_judge(struct rest_call *call, CURLcode rc)
 
 	if (call->err.code)
 		return call->err.code;
-	if (rc != CURLE_OK)
+	/* A server that closes the connection of whom it refuses takes the answer's end with it. */
+	if (rc != CURLE_OK && !is_refusal_cut(call, rc))
 		return rest_error_transport(&ended, &call->err);
 	if (!call->ok)
 		return rest_error_status(&ended, &call->answer, &call->err);
@@ -527,8 +539,8 @@ static void call_done(struct http_owner *owner, CURLcode rc)
 	struct rest_client *c = call->c;
 
 	count_in(call);
-	if (rc == CURLE_OK && call->answer.status == 401 && !call->renewed &&
-		kube_creds_refused(c->creds, call->generation)) {
+	if ((rc == CURLE_OK || is_refusal_cut(call, rc)) && call->answer.status == 401 &&
+		!call->renewed && kube_creds_refused(c->creds, call->generation)) {
 		call->renewed = true;
 		call_wait(call);
 		return;
@@ -731,11 +743,32 @@ static int step_http(struct rest_client *c, const struct rest_wait *wait, struct
 	return until < wait->until_ms ? REST_STEP_ACTIVE : REST_STEP_TIME;
 }
 
+/*
+ * One connection is enough where calls share it. Where they do not, a watch would keep all others
+ * waiting; libcurl looks again at those that wait for a connection only when they are added anew.
+ */
+static void widen(struct rest_client *c)
+{
+	struct rest_call *call;
+
+	c->widened = true;
+	http_loop_connections(c->loop, CONNECTIONS);
+	for (call = c->calls; call; call = call->next) {
+		if (call->state != CALL_FLYING || call->answer.status)
+			continue;
+		http_loop_remove(c->loop, call->easy);
+		if (http_loop_add(c->loop, call->easy, &call->err))
+			call->rc = ERR_NOMEM, call->state = CALL_DONE;
+	}
+}
+
 int rest_step(struct rest_client *c, const struct rest_wait *wait, struct err *err)
 {
 	struct err why = { 0 };
 	int rc;
 
+	if (c->http1 && !c->widened)
+		widen(c);
 	if (c->n_waiting) {
 		rc = kube_creds_step(c->creds, &why);
 		if (rc == 0)
@@ -835,7 +868,6 @@ static void make_settings(struct rest_client *c)
 
 	s->words = &kube_words;
 	s->proxy = c->place.proxy;
-	s->no_proxy = c->place.no_proxy;
 	s->server_name = a->server_name;
 	s->insecure = a->insecure;
 	s->ca = a->ca.s ? NULL : a->ca_file;
@@ -913,7 +945,7 @@ struct rest_client *rest_client_new(
 		rest_client_free(c);
 		return NULL;
 	}
-	http_loop_connections(c->loop, CONNECTIONS);
+	c->http1 = !c->place.endpoint.tls;
 	if (c->place.endpoint.connect_to)
 		c->connect_to = curl_slist_append(NULL, c->place.endpoint.connect_to);
 	make_settings(c);

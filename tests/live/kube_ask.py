@@ -84,7 +84,7 @@ class Asking:
     def __init__(self, files, *names, context=None, **more):
         self.process = subprocess.Popen([ask_path()] + ([context] if context else []), stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, cwd=files.path, env=files.env(*names, **more))
-        self.answers = queue.Queue()
+        self.answers, self.lines = queue.Queue(), []
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
@@ -94,11 +94,16 @@ class Asking:
     def __call__(self, line, timeout=30):
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
-        return self.answers.get(timeout=timeout)
+        answer = self.answers.get(timeout=timeout)
+        while answer.get("what") == "line":
+            self.lines.append(answer)
+            answer = self.answers.get(timeout=timeout)
+        return answer
 
     def run(self, ms):
         """(the lines of the watches, how they ended, how many are open)"""
-        answer, lines, ended = self(f"run {ms}"), [], []
+        answer, ended = self(f"run {ms}"), []
+        lines, self.lines = self.lines, []
         while answer["what"] != "ran":
             (lines if answer["what"] == "line" else ended).append(answer)
             answer = self.answers.get(timeout=30)
