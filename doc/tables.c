@@ -3,8 +3,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "control/gate-machine.h"
 #include "control/options.h"
 #include "show/json.h"
+#include "source/act.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -182,6 +184,126 @@ static void print_words(struct json_writer *j)
 	jw_list_end(j);
 }
 
+static void print_verbs(struct json_writer *j)
+{
+	static const char *const about[] = {
+		[ABOUT_CLAIM] = "a holder or waiter",
+		[ABOUT_RUN] = "a run",
+		[ABOUT_ROW] = "the singleton",
+	};
+	int i;
+
+	jw_key(j, "verbs");
+	jw_list(j);
+	for (i = 0; i < VERB_COUNT; i++) {
+		const struct verb_word *verb = verb_word((enum verb)i);
+
+		jw_newline(j);
+		jw_map(j);
+		jw_key_text(j, "word", verb->word);
+		jw_key_text(j, "help", verb->help);
+		jw_key_text(j, "about", about[verb->about]);
+		jw_key_bool(j, "disruptive", verb->danger == DANGER_DISRUPTIVE);
+		jw_map_end(j);
+	}
+	jw_list_end(j);
+}
+
+/* What each kind of source can do, how, and under which guard. */
+static void print_acts(struct json_writer *j)
+{
+	size_t i, k;
+
+	jw_key(j, "acts");
+	jw_list(j);
+	for (i = 0; source_kinds[i]; i++)
+		for (k = 0; k < source_kinds[i]->n_acts; k++) {
+			const struct act_case *act = &source_kinds[i]->acts[k];
+
+			jw_newline(j);
+			jw_map(j);
+			jw_key_text(j, "kind", source_kinds[i]->kind);
+			jw_key_text(j, "mechanism", mechanism_word(act->mechanism)->word);
+			jw_key_text(j, "verb", verb_word(act->verb)->word);
+			jw_key_text(j, "request", act->request);
+			jw_key_text(j, "guard", act->guard);
+			jw_key_text(j, "needs", act->needs);
+			jw_map_end(j);
+		}
+	jw_list_end(j);
+}
+
+static void print_gate_words(
+	struct json_writer *j, const char *key, int n, const struct gate_word *(*word_of)(int i))
+{
+	int i;
+
+	jw_key(j, key);
+	jw_list(j);
+	for (i = 0; i < n; i++) {
+		jw_newline(j);
+		jw_map(j);
+		jw_key_text(j, "word", word_of(i)->word);
+		jw_key_text(j, "help", word_of(i)->help);
+		jw_map_end(j);
+	}
+	jw_list_end(j);
+}
+
+static const struct gate_word *state_of(int i)
+{
+	return gate_state_word((enum gate_state)i);
+}
+
+static const struct gate_word *event_of(int i)
+{
+	return gate_event_word((enum gate_event)i);
+}
+
+/* The gate's machine, as it moves. */
+static void print_gate(struct json_writer *j)
+{
+	int state, event;
+
+	print_gate_words(j, "gate_states", GATE_STATE_COUNT, state_of);
+	print_gate_words(j, "gate_events", GATE_EVENT_COUNT, event_of);
+	jw_key(j, "gate_moves");
+	jw_list(j);
+	for (state = 0; state < GATE_STATE_COUNT; state++)
+		for (event = 0; event < GATE_EVENT_COUNT; event++) {
+			enum gate_outcome outcome = GATE_NONE;
+			int to = gate_machine_next(
+				(enum gate_state)state, (enum gate_event)event, &outcome);
+
+			if (to < 0)
+				continue;
+			jw_newline(j);
+			jw_map(j);
+			jw_key_text(j, "from", state_of(state)->word);
+			jw_key_text(j, "event", event_of(event)->word);
+			jw_key_text(j, "to", state_of(to)->word);
+			jw_key_text(j, "outcome", gate_outcome_word(outcome));
+			jw_map_end(j);
+		}
+	jw_list_end(j);
+}
+
+static void print_warnings(struct json_writer *j)
+{
+	jw_key(j, "warnings");
+	jw_list(j);
+#define WARNING(finding, severity, target, verbs, what)                   \
+	jw_newline(j);                                                    \
+	jw_map(j);                                                        \
+	jw_key_text(j, "finding", finding_word(FINDING_##finding)->word); \
+	jw_key_text(j, "verbs", #verbs);                                  \
+	jw_key_text(j, "text", what);                                     \
+	jw_map_end(j);
+#include "model/warnings.def"
+#undef WARNING
+	jw_list_end(j);
+}
+
 int main(void)
 {
 	struct json_writer j;
@@ -200,6 +322,10 @@ int main(void)
 	print_options(&j, "name", options_name);
 	print_kinds(&j);
 	print_words(&j);
+	print_verbs(&j);
+	print_acts(&j);
+	print_gate(&j);
+	print_warnings(&j);
 	jw_map_end(&j);
 	out_char(&out, '\n');
 	return out_close(&out) ? 1 : 0;

@@ -158,6 +158,7 @@ def schema(text, tables):
     defs["state"]["enum"] = [s["word"] for s in tables["states"]]
     defs["mechanism"]["enum"] = [m["word"] for m in tables["mechanisms"]]
     defs["finding_code"]["enum"] = [f["word"] for f in tables["findings"]]
+    defs["verb"]["enum"] = [v["word"] for v in tables["verbs"]]
     defs["detail"]["properties"] = {d["word"]: detail_schema(d) for d in tables["details"]}
     return json.dumps(data, indent=1) + "\n"
 
@@ -274,6 +275,11 @@ def bash(tables):
             args.append(f"\t{c['name']}) mapfile -t COMPREPLY < <(compgen -W \"$(_baton_ask ids)\" -- \"$cur\") ;;")
         elif c["completes"] == "command":
             args.append(f"\t{c['name']}) mapfile -t COMPREPLY < <(compgen -W {bash_words(commands)} -- \"$cur\") ;;")
+        elif c["completes"] == "verb":
+            words = " ".join(v["word"] for v in tables["verbs"])
+            args.append(f"\t{c['name']})\n\t\tif [[ {' || '.join('$prev == ' + v['word'] for v in tables['verbs'])} ]]; then\n"
+                        "\t\t\tmapfile -t COMPREPLY < <(compgen -W \"$(_baton_ask ids)\" -- \"$cur\")\n\t\telse\n"
+                        f"\t\t\tmapfile -t COMPREPLY < <(IFS=' ' compgen -W '{words}' -- \"$cur\")\n\t\tfi\n\t\t;;")
     everything = ["--" + o["name"] for o in tables["options"]] + ["-" + o["letter"] for o in tables["options"] if o["letter"]]
     return (BASH.replace("@VALUED@", " | ".join(names(o) for o in valued))
             .replace("@PREV@", "\n".join(prev))
@@ -348,6 +354,8 @@ def zsh(tables):
             args.append(f"\t{c['name']}) _baton_ids ;;")
         elif c["completes"] == "command":
             args.append(f"\t{c['name']}) _baton_commands ;;")
+        elif c["completes"] == "verb":
+            args.append(f"\t{c['name']}) (( CURRENT == 2 )) && compadd {' '.join(v['word'] for v in tables['verbs'])} || _baton_ids ;;")
     return (ZSH.replace("@COMMANDS@", "\n".join(f"\t\t'{c['name']}:{text(c['summary'])}'" for c in tables["commands"]))
             .replace("@OPTIONS@", "\n".join(options)).replace("@ARGS@", "\n".join(args)))
 
@@ -388,6 +396,9 @@ def fish(tables):
             out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '(baton __complete ids 2>/dev/null)'")
         elif c["completes"] == "command":
             out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '{' '.join(commands)}'")
+        elif c["completes"] == "verb":
+            out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '"
+                       f"{' '.join(v['word'] for v in tables['verbs'])} (baton __complete ids 2>/dev/null)'")
     return "\n".join(out) + "\n"
 
 

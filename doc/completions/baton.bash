@@ -23,7 +23,7 @@ _baton() {
 	COMPREPLY=()
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		-c | --config | -s | --source | --timeout | --state | --ignore | --color | --theme) ((i++)) ;;
+		-c | --config | -s | --source | --timeout | --state | --ignore | --color | --theme | --expect | --expect-token | --reason) ((i++)) ;;
 		-*) ;;
 		*)
 			command=${words[i]}
@@ -60,15 +60,30 @@ _baton() {
 		mapfile -t COMPREPLY < <(compgen -W 'contrast dark light mono okabe-ito' -- "$cur")
 		return
 		;;
+	--expect)
+		:
+		return
+		;;
+	--expect-token)
+		:
+		return
+		;;
+	--reason)
+		:
+		return
+		;;
 	esac
 	if [[ $cur == -* ]]; then
-		local options='--config --source --timeout --json --state --ignore --no-memory --color --ascii --theme --print --force --help --version -c -s -h -V'
+		local options='--config --source --timeout --json --state --ignore --no-memory --color --ascii --theme --print --expect --expect-token --reason --yes --write --force --help --version -c -s -h -V'
 		case $command in
-		console) options='--config -c --source -s --timeout --no-memory --color --ascii --theme --help -h --version -V' ;;
+		console) options='--config -c --source -s --timeout --no-memory --color --ascii --theme --write --help -h --version -V' ;;
 		list) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --help -h --version -V' ;;
 		show) options='--config -c --source -s --timeout --json --no-memory --color --ascii --help -h --version -V' ;;
 		watch) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --help -h --version -V' ;;
 		check) options='--config -c --source -s --timeout --json --ignore --no-memory --color --ascii --help -h --version -V' ;;
+		forecast) options='--config -c --source -s --timeout --json --no-memory --color --ascii --expect --expect-token --help -h --version -V' ;;
+		act) options='--config -c --source -s --timeout --json --no-memory --color --ascii --expect --expect-token --reason --yes --help -h --version -V' ;;
+		audit) options='--config -c --json --color --ascii --help -h --version -V' ;;
 		doctor) options='--config -c --source -s --timeout --json --no-memory --color --ascii --help -h --version -V' ;;
 		init) options='--config -c --color --ascii --print --force --help -h --version -V' ;;
 		help) options='--config -c --color --ascii --help -h --version -V' ;;
@@ -79,9 +94,23 @@ _baton() {
 	fi
 	local IFS=$'\n'
 	case $command in
-	"") mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
+	"") mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
 	show) mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask ids)" -- "$cur") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
+	forecast)
+		if [[ $prev == step-down || $prev == cancel || $prev == release || $prev == revoke || $prev == keep-one || $prev == suspend || $prev == resume || $prev == trigger ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask ids)" -- "$cur")
+		else
+			mapfile -t COMPREPLY < <(IFS=' ' compgen -W 'step-down cancel release revoke keep-one suspend resume trigger' -- "$cur")
+		fi
+		;;
+	act)
+		if [[ $prev == step-down || $prev == cancel || $prev == release || $prev == revoke || $prev == keep-one || $prev == suspend || $prev == resume || $prev == trigger ]]; then
+			mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask ids)" -- "$cur")
+		else
+			mapfile -t COMPREPLY < <(IFS=' ' compgen -W 'step-down cancel release revoke keep-one suspend resume trigger' -- "$cur")
+		fi
+		;;
+	help) mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
 	esac
 	if declare -F __ltrim_colon_completions >/dev/null; then
 		__ltrim_colon_completions "$cur"

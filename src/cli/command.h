@@ -11,7 +11,10 @@ struct json_writer;
 enum exit_code {
 	EXIT_CODE_OK = 0,
 	EXIT_CODE_FAILED = 1,     /* the output could not be written, the terminal not be used */
-	EXIT_CODE_PARTIAL = 13,   /* some sources answered and some did not */
+	EXIT_CODE_REFUSED = 10,   /* act: nothing was done */
+	EXIT_CODE_CHANGED = 11,   /* act: it is not what it was; nothing was done */
+	EXIT_CODE_UNKNOWN = 12,   /* act: whether it was done is not known */
+	EXIT_CODE_PARTIAL = 13,   /* some sources answered and some did not; act: done in part */
 	EXIT_CODE_USAGE = 64,     /* wrong words on the command line */
 	EXIT_CODE_NO_ID = 66,     /* no such id */
 	EXIT_CODE_NO_SOURCE = 69, /* no source answered */
@@ -34,6 +37,11 @@ enum option_id {
 	OPT_ASCII,
 	OPT_THEME,
 	OPT_PRINT,
+	OPT_EXPECT,
+	OPT_EXPECT_TOKEN,
+	OPT_REASON,
+	OPT_YES,
+	OPT_WRITE,
 	OPT_FORCE,
 	OPT_HELP,
 	OPT_VERSION,
@@ -93,13 +101,15 @@ struct cli {
 	const struct command *command;
 	const char *config;
 	const char *theme;
+	const char *expect, *reason; /* of act and forecast; NULL: not said */
+	int64_t token;               /* --expect-token; has_token */
 	const char *sources[CLI_ARGS_MAX];
 	size_t n_sources;
 	uint64_t ignored;   /* findings that check passes over, one bit each */
 	uint32_t states;    /* 0: all */
 	int64_t timeout_ms; /* 0: not said */
 	enum cli_color color;
-	bool json, no_memory, ascii, print, force, help, version;
+	bool json, no_memory, ascii, print, force, help, version, yes, write, has_token;
 	bool utf8; /* the locale's */
 	const char *args[CLI_ARGS_MAX];
 	int n_args;

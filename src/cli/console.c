@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "cli/look.h"
+#include "control/gate.h"
 #include "tui/console.h"
 
 static int console_start(struct cli *cli)
@@ -18,6 +19,10 @@ static int console_start(struct cli *cli)
 
 	if (code)
 		return code;
+	if (cli->write && gate_arm(look.fleet, NULL, INT64_MAX, &err)) {
+		look_close(&look);
+		return cli_fail(EXIT_CODE_CONFIG, &err);
+	}
 	code = console_run(look.fleet, look.settings, &options, &err);
 	look_close(&look);
 	return code < 0 ? cli_fail(EXIT_CODE_FAILED, &err) : code;
@@ -29,6 +34,6 @@ const struct command cli_command_console = {
 	.help = "The console shows the same as list, show and watch, on a terminal of 80 by 24 or "
 		"more. "
 		"'?' in it lists the keys.",
-	.takes = TAKES_SOURCES | TAKES(THEME),
+	.takes = TAKES_SOURCES | TAKES(THEME) | TAKES(WRITE),
 	.run = console_start,
 };

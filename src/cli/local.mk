@@ -1,11 +1,14 @@
 noinst_LIBRARIES += src/libcli.a
 src_libcli_a_SOURCES = \
+	src/cli/act.c \
+	src/cli/audit.c \
 	src/cli/check.c \
 	src/cli/cli.c src/cli/cli.h \
 	src/cli/command.h src/cli/commands.def \
 	src/cli/complete.c \
 	src/cli/console.c \
 	src/cli/doctor.c \
+	src/cli/forecast.c \
 	src/cli/help.c \
 	src/cli/ids.c src/cli/ids.h \
 	src/cli/init.c \
@@ -14,5 +17,6 @@ src_libcli_a_SOURCES = \
 	src/cli/options.c \
 	src/cli/parse.c \
 	src/cli/show.c \
+	src/cli/verb.c src/cli/verb.h \
 	src/cli/version.c \
 	src/cli/watch.c

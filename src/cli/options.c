@@ -42,6 +42,23 @@ const struct cli_option cli_options[OPT_COUNT] = {
 		.completes = "theme",
 		.help = "The console's theme." },
 	[OPT_PRINT] = { .name = "print", .help = "Print the config instead of writing the file." },
+	[OPT_EXPECT] = { .name = "expect",
+		.value = "KEY-OR-HOLDER",
+		.help = "Whom a verb is meant for: a key as list --json prints it, or an identity. "
+			"If that one does "
+			"not hold it any more, nothing is sent; an identity that several hold is "
+			"refused, with their keys." },
+	[OPT_EXPECT_TOKEN] = { .name = "expect-token",
+		.value = "N",
+		.help = "The fencing token that the singleton must have." },
+	[OPT_REASON] = { .name = "reason",
+		.value = "TEXT",
+		.help = "Why; it is recorded with the act." },
+	[OPT_YES] = { .name = "yes",
+		.help = "Confirm beforehand. It stands for what would else be typed." },
+	[OPT_WRITE] = { .name = "write",
+		.help = "Start the console armed for every source that is not protected, instead "
+			"of read only." },
 	[OPT_FORCE] = { .name = "force", .help = "Replace the file that is there." },
 	[OPT_HELP] = { .name = "help", .letter = 'h', .help = "Explain the command, and stop." },
 	[OPT_VERSION] = { .name = "version",

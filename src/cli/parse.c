@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "io/yaml.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,6 +121,19 @@ static int parse_timeout(struct cli *cli, const char *value, struct err *err)
 	return 0;
 }
 
+static int parse_token(struct cli *cli, const char *value, struct err *err)
+{
+	char shown[CLI_SHOWN_MAX], *end;
+
+	errno = 0;
+	cli->token = strtoll(value, &end, 10);
+	cli->has_token = true;
+	if (errno || *end || end == value)
+		return err_set(err, ERR_USAGE, "--expect-token must be a whole number, not '%s'",
+			cli_shown(shown, value));
+	return 0;
+}
+
 static int parse_state(struct cli *cli, const char *value, struct err *err)
 {
 	int state = state_from_word(value), i;
@@ -184,6 +198,8 @@ static int parse_flag(struct cli *cli, enum option_id id)
 		[OPT_NO_MEMORY] = &cli->no_memory,
 		[OPT_ASCII] = &cli->ascii,
 		[OPT_PRINT] = &cli->print,
+		[OPT_YES] = &cli->yes,
+		[OPT_WRITE] = &cli->write,
 		[OPT_FORCE] = &cli->force,
 		[OPT_HELP] = &cli->help,
 		[OPT_VERSION] = &cli->version,
@@ -201,6 +217,14 @@ static int parse_value(struct cli *cli, enum option_id id, const char *value, st
 		return 0;
 	case OPT_THEME:
 		cli->theme = value;
+		return 0;
+	case OPT_EXPECT:
+		cli->expect = value;
+		return 0;
+	case OPT_EXPECT_TOKEN:
+		return parse_token(cli, value, err);
+	case OPT_REASON:
+		cli->reason = value;
 		return 0;
 	case OPT_SOURCE:
 		if (cli->n_sources == CLI_ARGS_MAX)

@@ -26,7 +26,7 @@ static size_t show_history(struct look *look, const char *id, struct event **eve
 	return kept;
 }
 
-static void show_singleton(struct cli *cli, struct look *look, struct show *show,
+static void show_found_row(struct cli *cli, struct look *look, struct show *show,
 	const struct board *board, const struct snapshot *snap, const struct row *row)
 {
 	struct event **events = calloc(SHOW_EVENTS_MAX, sizeof(*events));
@@ -56,7 +56,7 @@ static int show_found(struct cli *cli, struct look *look, const struct board *bo
 	if (role)
 		show_role(&show, role);
 	else
-		show_singleton(cli, look, &show, board, snap, row);
+		show_found_row(cli, look, &show, board, snap, row);
 	return cli_close(&out, look_exit_code(board));
 }
 

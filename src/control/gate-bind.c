@@ -220,7 +220,7 @@ static void bind_target(struct gate_slot *slot, const struct gate_want *want)
 
 	slot->act = find_act(slot->session->config->ops, s->mechanism, slot->verb);
 	if (!slot->act) {
-		refuse(slot, "%s does not work on a %s", verb_word(slot->verb)->word,
+		refuse(slot, "%s does not work on %s", verb_word(slot->verb)->word,
 			mechanism_word(s->mechanism)->word);
 		return;
 	}

@@ -76,7 +76,7 @@ void plan_release(struct plan *p)
 	plan_init(p);
 }
 
-static char *plan_format(const char *fmt, va_list args)
+__attribute__((format(printf, 1, 0))) static char *plan_format(const char *fmt, va_list args)
 {
 	char *text = xmalloc(PLAN_TEXT_MAX), *kept;
 

@@ -548,6 +548,19 @@ static void js_change_end(struct show *show)
 	js_end(show);
 }
 
+void show_json_singleton(struct json_writer *j, const struct board *board,
+	const struct snapshot *snap, const struct row *row)
+{
+	struct show_json_state state = { .j = *j, .sections = true };
+	struct show show;
+
+	show_init(&show, &show_json, j->out, NULL, board);
+	show.whole = true;
+	show.state = &state;
+	show_singleton(&show, snap, row);
+	*j = state.j;
+}
+
 const struct show_ops show_json = {
 	.name = "json",
 	.begin = js_begin,

@@ -237,7 +237,7 @@ static void walk_findings(struct show *show, const struct row *row, const struct
 	show->ops->findings_end(show);
 }
 
-static void walk_singleton(struct show *show, const struct snapshot *snap, const struct row *row)
+void show_singleton(struct show *show, const struct snapshot *snap, const struct row *row)
 {
 	show->ops->singleton(show, snap, row);
 	walk_claims(show, row->s, CLAIM_HOLDER);
@@ -309,7 +309,7 @@ static void show_entries(
 		else if (show->ops->again)
 			show->ops->singleton(show, board->snapshots[e->at], e->row);
 		else
-			walk_singleton(show, board->snapshots[e->at], e->row);
+			show_singleton(show, board->snapshots[e->at], e->row);
 	}
 }
 
@@ -340,7 +340,7 @@ void show_one(struct show *show, const struct board *board, const struct snapsho
 
 	show->whole = true;
 	show->ops->begin(show, "show");
-	walk_singleton(show, snap, row);
+	show_singleton(show, snap, row);
 	walk_source(show, snap, show_cross(board, snap));
 	show->ops->section(show, SHOW_HISTORY);
 	for (i = 0; i < n_events; i++)
@@ -362,7 +362,7 @@ void show_change(struct show *show, const struct board *board, const char *what,
 {
 	show->ops->change(show, what, snap, row, NULL);
 	if (row)
-		walk_singleton(show, snap, row);
+		show_singleton(show, snap, row);
 	else
 		walk_source(show, snap, show_cross(board, snap));
 	show->ops->change_end(show);

@@ -88,6 +88,12 @@ void show_list(struct show *show, const struct board *board, uint32_t states);
 /* One singleton, its source, and its history. */
 void show_one(struct show *show, const struct board *board, const struct snapshot *snap,
 	const struct row *row, struct event *const *events, size_t n_events);
+/* One singleton into JSON that is being written, where a value may stand. */
+struct json_writer;
+void show_json_singleton(struct json_writer *j, const struct board *board,
+	const struct snapshot *snap, const struct row *row);
+/* A singleton with all that is known of it, for fillings. */
+void show_singleton(struct show *show, const struct snapshot *snap, const struct row *row);
 /* One role with its witnesses. */
 void show_role(struct show *show, const struct role_view *role);
 /* The same of a role: what is "appeared" or "changed". */

@@ -193,7 +193,7 @@ static void test_wrong_keys(void **state)
 		"1:1: unknown key 'sorces' in the config; did you mean 'sources'?");
 	refuse(*state, "x:\n",
 		"1:1: unknown key 'x' in the config; known here: sources, names, roles, "
-		"thresholds, read_only, theme");
+		"thresholds, read_only, audit, theme");
 	refuse(*state, "sources:\n  a:\n    kind: postgres\n    conifo: x\n",
 		"4:5: unknown key 'conifo' in source 'a'; did you mean 'conninfo'?");
 	refuse_start(*state, "sources: {a: {kind: postgres, endpoints: x}}\n",
@@ -212,7 +212,7 @@ static void test_wrong_keys(void **state)
 		"2:27: unknown key 'hashtxt' in a key; did you mean 'hashtext'?");
 	refuse(*state, "\"bad\\ekey\": 1\n",
 		"1:1: unknown key 'bad\\x1bkey' in the config; known here: sources, names, roles, "
-		"thresholds, read_only, theme");
+		"thresholds, read_only, audit, theme");
 }
 
 static void test_wrong_values(void **state)

@@ -1,0 +1,128 @@
+#include "config.h"
+
+#include "cli/verb.h"
+#include "base/nearest.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	TICK_MS = 10,
+	SHOWN_MOST = 400,
+};
+
+static int unknown_verb(const char *word)
+{
+	char shown[CLI_SHOWN_MAX];
+	struct nearest nearest;
+	struct str help;
+	int i;
+
+	nearest_init(&nearest, word);
+	str_init(&help, SHOWN_MOST);
+	for (i = 0; i < VERB_COUNT; i++) {
+		nearest_offer(&nearest, verb_word((enum verb)i)->word);
+		str_addf(&help, "%s%s", i ? ", " : "", verb_word((enum verb)i)->word);
+	}
+	nearest_tell(&nearest, 1, &help);
+	cli_complain("there is no verb '%s'; the verbs are %s", cli_shown(shown, word), help.s);
+	str_release(&help);
+	return EXIT_CODE_USAGE;
+}
+
+static bool answered(const struct snapshot *snap)
+{
+	return snap->state == SOURCE_OK || snap->state == SOURCE_DEGRADED;
+}
+
+/* The source of the id, by its name. */
+static const struct snapshot *source_of(const struct board *board, const char *id)
+{
+	size_t len = strcspn(id, "/"), i;
+
+	for (i = 0; i < board->n_snapshots; i++)
+		if (strlen(board->snapshots[i]->source) == len &&
+			memcmp(board->snapshots[i]->source, id, len) == 0)
+			return board->snapshots[i];
+	return NULL;
+}
+
+static int verb_look(struct verb_call *call, const struct cli *cli)
+{
+	const char *word = cli->args[1];
+	int code = look_open(&call->look, cli, false, false, NULL);
+
+	if (code)
+		return code;
+	call->id = ids_escaped(word);
+	fleet_want(call->look.fleet, (const char *[]){ word, call->id }, 2);
+	fleet_start(call->look.fleet);
+	call->board = look_wait(&call->look);
+	call->row = ids_find(call->board, word, &call->snap);
+	if (call->row) {
+		free(call->id);
+		call->id = strdup(call->row->s->id);
+	}
+	if (!call->snap)
+		call->snap = source_of(call->board, call->id);
+	if (!call->snap)
+		return ids_complain(call->board, word);
+	if (!answered(call->snap)) {
+		look_complain(&call->look, call->board, false);
+		cli_complain("%s did not answer: nothing was sent", call->snap->source);
+		return EXIT_CODE_NO_SOURCE;
+	}
+	return 0;
+}
+
+int verb_begin(
+	struct verb_call *call, const struct cli *cli, bool forecast_only, const char *agreed)
+{
+	int verb = verb_from_word(cli->args[0]), code;
+	struct gate_options options = {
+		.way = GATE_WAY_COMMAND,
+		.agreed = agreed,
+		.forecast_only = forecast_only,
+		.settle_ms = cli->timeout_ms,
+		.read_ms = cli->timeout_ms,
+	};
+	struct gate_want want;
+
+	*call = (struct verb_call){ .gate = NULL };
+	if (verb < 0)
+		return unknown_verb(cli->args[0]);
+	call->verb = (enum verb)verb;
+	code = verb_look(call, cli);
+	if (code)
+		return code;
+	want = (struct gate_want){
+		.verb = call->verb,
+		.id = call->id,
+		.expect = cli->expect,
+		.has_token = cli->has_token,
+		.token = cli->token,
+	};
+	call->gate = gate_begin(call->look.fleet, call->board, &want, 1, &options);
+	return 0;
+}
+
+struct gate_view *verb_wait(const struct verb_call *call, enum gate_phase phase)
+{
+	for (;;) {
+		struct gate_view *view = gate_look(call->gate);
+
+		if (view->phase >= phase)
+			return view;
+		gate_view_free(view);
+		poll(NULL, 0, TICK_MS);
+	}
+}
+
+void verb_close(struct verb_call *call)
+{
+	gate_close(call->gate);
+	board_unref(call->board);
+	free(call->id);
+	look_close(&call->look);
+}
