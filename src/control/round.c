@@ -86,6 +86,7 @@ struct draft *round_draft(struct round *r)
 void round_begin(struct round *r)
 {
 	picture_begin(&r->session->picture);
+	r->session->judged_to = 0;
 }
 
 void round_put(struct round *r, struct singleton *s)
@@ -119,6 +120,19 @@ void round_end(struct round *r)
 		session_row_gone(r->session, ids.s + at);
 	str_release(&ids);
 	r->complete = true;
+}
+
+void round_abandon(struct round *r)
+{
+	if (r->complete)
+		return;
+	picture_begin(&r->session->picture);
+	picture_end(&r->session->picture, NULL, NULL);
+}
+
+bool round_use_time(struct round *r, size_t most)
+{
+	return session_judge_early(r->session, most);
 }
 
 void round_self(struct round *r, struct singleton *s)

@@ -239,10 +239,18 @@ static void session_bind_memory(struct session *s)
 		memory_release(&s->memory);
 		memory_init(&s->memory);
 		session_forget_ghosts(s);
+		s->seeded = false;
 	}
 	session_open_memory(s, identity);
-	if (s->round.complete)
-		session_seed_ghosts(s);
+}
+
+/* What is remembered, and not in a whole picture, stays as a row for a while. */
+static void session_seed(struct session *s)
+{
+	if (s->seeded || !s->round.complete)
+		return;
+	s->seeded = true;
+	session_seed_ghosts(s);
 }
 
 /* ---- judging and publishing ---- */
@@ -368,6 +376,27 @@ static void session_judge(struct session *s)
 		session_judge_slot(s, (size_t)slot, now_ms, now_us);
 }
 
+bool session_judge_early(struct session *s, size_t most)
+{
+	int64_t now_ms = session_now_ms(s), now_us = session_now_us(s);
+	char identity[IDENTITY_MAX];
+	ptrdiff_t slot;
+
+	session_identity(s, identity);
+	/* Without knowing whose memory applies nothing can be judged; and what is on a screen is
+	 * judged as a whole. */
+	if (s->picture_ms != TIME_UNKNOWN || !identity[0])
+		return false;
+	session_bind_memory(s);
+	/* Where the end of the reading shows another context, all is judged again (session_judge).
+	 */
+	if (!s->judged_to)
+		s->context = judge_context(s->round.self, s->all_stale);
+	while (most-- && (slot = picture_next_due(&s->picture, &s->judged_to, now_ms)) >= 0)
+		session_judge_slot(s, (size_t)slot, now_ms, now_us);
+	return s->judged_to < s->picture.n;
+}
+
 static void session_set_state(struct session *s, enum source_state state, const struct err *err)
 {
 	bool was_trouble = s->error.code != ERR_NONE;
@@ -422,6 +451,7 @@ static void session_succeeded(struct session *s)
 	session_set_state(
 		s, degraded.code ? SOURCE_DEGRADED : SOURCE_OK, degraded.code ? &degraded : NULL);
 	session_bind_memory(s);
+	session_seed(s);
 	session_check_clock(s);
 	session_judge(s);
 	/* Of what only a part was read, the rest need not have gone. */

@@ -66,6 +66,8 @@ struct session {
 	struct row *self_row;
 	bool all_stale;
 	uint64_t context; /* what the rows were last judged with (judge_context) */
+	size_t judged_to; /* of a first picture that is being told: slots that were looked at */
+	bool seeded;      /* the rows that nobody holds any more stand in the picture */
 	enum source_state state_word;
 	struct err error;
 	int64_t error_since_us;
@@ -143,5 +145,7 @@ void round_start(struct round *r, int64_t deadline_ms);
 void session_row_gone(struct session *s, const char *id);
 void session_row_held(struct session *s, const char *id);
 void session_keep_ghosts(struct session *s);
+/* Judges some rows of the first picture before it is whole; returns whether there are more. */
+bool session_judge_early(struct session *s, size_t most);
 
 #endif

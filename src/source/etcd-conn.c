@@ -43,16 +43,26 @@ int etcd_step(struct etcd *e, int64_t until_ms, struct err *err)
 
 int etcd_run(struct etcd *e, const bool *done, int64_t deadline_ms, struct err *err)
 {
+	return etcd_run_beside(e, done, deadline_ms, NULL, NULL, err);
+}
+
+int etcd_run_beside(struct etcd *e, const bool *done, int64_t deadline_ms, bool (*work)(void *arg),
+	void *arg, struct err *err)
+{
+	bool more = work != NULL; /* after the first step, which sends what is to be sent */
+
 	while (!*done) {
+		int64_t until_ms = more ? 0 : deadline_ms + 2 * SLICE_MS;
 		int rc;
 
 		if (http_loop_now_ms(e->loop) > deadline_ms + SLICE_MS)
 			return err_set(err, ERR_TIMEOUT, "%s did not answer in time",
 				e->members[e->current].endpoint.text);
 		/* The calls have the deadline themselves, and say better what did not happen. */
-		rc = etcd_step(e, deadline_ms + 2 * SLICE_MS, err);
+		rc = etcd_step(e, until_ms, err);
 		if (rc)
 			return rc;
+		more = work && !*done && work(arg);
 	}
 	return 0;
 }

@@ -163,7 +163,6 @@ static bool is_time(const struct etcd *e)
 int etcd_discover(struct etcd *e, int64_t deadline_ms, struct err *err)
 {
 	size_t most = round_one_shot(e->r) ? LOOKED_ONE_SHOT : LOOKED_MOST;
-	struct etcd_many many = { .answer = found_answer, .arg = e, .deadline_ms = deadline_ms };
 	struct ids list = { NULL, 0, 0 };
 	struct etcd_want *wants;
 	int rc;
@@ -176,9 +175,8 @@ int etcd_discover(struct etcd *e, int64_t deadline_ms, struct err *err)
 		return rc;
 	}
 	wants = xcalloc(most + AGAIN_MOST, sizeof(*wants));
-	many.wants = wants;
-	many.n = choose(e, &list, wants, most);
-	rc = etcd_many_run(e, &many, err);
+	rc = etcd_many_run(
+		e, wants, choose(e, &list, wants, most), deadline_ms, found_answer, e, err);
 	free(wants);
 	if (rc) {
 		free(list.ids);

@@ -14,91 +14,126 @@
 
 struct many_slot {
 	struct etcd_unary u;
-	struct many_run *run;
+	struct etcd_many *many;
 	struct etcd_want want;
 };
 
-struct many_run {
+struct etcd_many {
 	struct etcd *e;
-	const struct etcd_many *many;
-	struct many_slot *slots;
-	struct many_slot **free; /* those without a call */
-	size_t n_slots, n_free;
-	size_t n, next, ended; /* n: as far as we go */
+	int64_t deadline_ms;
+	etcd_many_answer *answer;
+	void *arg;
+	struct etcd_want *wants;
+	size_t n, cap; /* n: as far as we go */
+	size_t next, ended;
+	struct many_slot slots[ETCD_IN_FLIGHT];
+	struct many_slot *free[ETCD_IN_FLIGHT]; /* those without a call */
+	size_t n_free;
 	bool done;
-	enum grpc_code code; /* of the first answer that ends the run */
+	enum grpc_code code; /* of the first answer that ends it */
 	struct err err;
 };
 
-static void many_begin(struct many_run *run, struct many_slot *slot)
+static void many_begin(struct etcd_many *m, struct many_slot *slot)
 {
-	slot->want = run->many->wants[run->next++];
-	if (etcd_ttl_start(&slot->u, etcd_channel(run->e), slot->want.lease, slot->want.keys,
-		    run->many->deadline_ms + ETCD_MANY_GRACE_MS, &run->err)) {
-		run->ended++;
-		run->n = run->next;
+	slot->want = m->wants[m->next++];
+	if (etcd_ttl_start(&slot->u, etcd_channel(m->e), slot->want.lease, slot->want.keys,
+		    m->deadline_ms + ETCD_MANY_GRACE_MS, &m->err)) {
+		m->ended++;
+		m->n = m->next;
 	}
 }
 
-/* Begins as many calls as there are free slots. */
-static void many_fill(struct many_run *run)
+static void many_fill(struct etcd_many *m)
 {
-	if (http_loop_now_ms(run->e->loop) > run->many->deadline_ms)
-		run->n = run->next;
-	while (run->n_free && run->next < run->n && !run->err.code)
-		many_begin(run, run->free[--run->n_free]);
+	if (2 * m->n_free < ETCD_IN_FLIGHT)
+		return;
+	if (http_loop_now_ms(m->e->loop) > m->deadline_ms)
+		m->n = m->next;
+	while (m->n_free && m->next < m->n && !m->err.code)
+		many_begin(m, m->free[--m->n_free]);
 }
 
 static void many_ended(struct etcd_unary *u)
 {
 	struct many_slot *slot = u->arg;
-	struct many_run *run = slot->run;
+	struct etcd_many *m = slot->many;
 
-	run->ended++;
-	run->free[run->n_free++] = slot;
-	if (!run->many->answer(run->many->arg, &slot->want, u) && !run->err.code) {
-		run->code = u->code;
-		run->err = u->err;
-		if (!run->err.code)
-			err_set(&run->err, ERR_PROTO, "an answer about a lease that can't be read");
+	m->ended++;
+	m->free[m->n_free++] = slot;
+	if (!m->answer(m->arg, &slot->want, u) && !m->err.code) {
+		m->code = u->code;
+		m->err = u->err;
+		if (!m->err.code)
+			err_set(&m->err, ERR_PROTO, "an answer about a lease that can't be read");
 	}
-	if (run->err.code)
-		run->n = run->next;
-	else if (2 * run->n_free >= run->n_slots)
-		many_fill(run);
-	run->done = run->ended == run->n;
+	if (m->err.code)
+		m->n = m->next;
+	else
+		many_fill(m);
+	m->done = m->ended == m->n;
 }
 
-int etcd_many_run(struct etcd *e, const struct etcd_many *many, struct err *err)
+struct etcd_many *etcd_many_new(
+	struct etcd *e, etcd_many_answer *answer, void *arg, int64_t deadline_ms)
 {
-	struct many_run run = { .e = e, .many = many, .n = many->n };
-	size_t i, n = many->n < ETCD_IN_FLIGHT ? many->n : ETCD_IN_FLIGHT;
-	int rc;
+	struct etcd_many *m = xcalloc(1, sizeof(*m));
+	size_t i;
 
-	if (!many->n)
-		return 0;
-	run.slots = xcalloc(n, sizeof(*run.slots));
-	run.free = xcalloc(n, sizeof(struct many_slot *));
-	run.n_slots = run.n_free = n;
-	for (i = 0; i < n; i++) {
-		struct many_slot *slot = &run.slots[i];
+	m->e = e;
+	m->answer = answer;
+	m->arg = arg;
+	m->deadline_ms = deadline_ms;
+	m->done = true;
+	for (i = 0; i < ETCD_IN_FLIGHT; i++) {
+		struct many_slot *slot = &m->slots[i];
 
 		etcd_unary_init(&slot->u, e->loop);
-		slot->run = &run;
+		slot->many = m;
 		slot->u.arg = slot;
 		slot->u.ended = many_ended;
-		run.free[i] = slot;
+		m->free[m->n_free++] = slot;
 	}
-	many_fill(&run);
-	run.done = run.ended == run.n;
-	rc = etcd_run(e, &run.done, many->deadline_ms + ETCD_MANY_GRACE_MS, err);
+	return m;
+}
+
+void etcd_many_add(struct etcd_many *m, const struct etcd_want *wants, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && !m->err.code; i++) {
+		MEM_GROW(m->wants, m->n, m->cap);
+		m->wants[m->n++] = wants[i];
+	}
+	many_fill(m);
+	m->done = m->ended == m->n;
+}
+
+int etcd_many_finish(struct etcd_many *m, bool (*work)(void *arg), void *arg, struct err *err)
+{
+	struct etcd *e = m->e;
+	int rc = etcd_run_beside(e, &m->done, m->deadline_ms + ETCD_MANY_GRACE_MS, work, arg, err);
+	size_t i;
+
 	if (rc) /* calls may be in flight, and the slots are about to go */
 		etcd_disconnect(e, false);
-	else if (run.err.code)
-		rc = etcd_failed(e, run.code, &run.err, err);
-	for (i = 0; i < n; i++)
-		etcd_unary_release(&run.slots[i].u);
-	free(run.slots);
-	free(run.free);
+	else if (m->err.code)
+		rc = etcd_failed(e, m->code, &m->err, err);
+	for (i = 0; i < ETCD_IN_FLIGHT; i++)
+		etcd_unary_release(&m->slots[i].u);
+	free(m->wants);
+	free(m);
 	return rc;
+}
+
+int etcd_many_run(struct etcd *e, const struct etcd_want *wants, size_t n, int64_t deadline_ms,
+	etcd_many_answer *answer, void *arg, struct err *err)
+{
+	struct etcd_many *m;
+
+	if (!n)
+		return 0;
+	m = etcd_many_new(e, answer, arg, deadline_ms);
+	etcd_many_add(m, wants, n);
+	return etcd_many_finish(m, NULL, NULL, err);
 }

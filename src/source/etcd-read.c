@@ -17,7 +17,7 @@
 enum {
 	PAGE_FIRST = 10000,
 	PAGE_LEAST = 500,
-	PAGE_MOST = 200000,
+	PAGE_MOST = 20000, /* so that the server works on the next one while we do on this one */
 	PAGE_BYTES = 24 * 1024 * 1024,
 	REASON_SHOWN = 200,
 };
@@ -56,12 +56,20 @@ static int64_t page_limit(const struct etcd_range *range)
 	return limit > PAGE_MOST ? PAGE_MOST : limit;
 }
 
+static bool page_idle(void *arg)
+{
+	const struct etcd_range *range = arg;
+
+	return range->idle(range->arg, range);
+}
+
 static int read_page(struct etcd *e, struct etcd_range *range, int64_t deadline_ms, struct err *err)
 {
 	int rc = etcd_range_start(range, etcd_channel(e), deadline_ms, err);
 
 	if (!rc)
-		rc = etcd_run(e, &range->done, deadline_ms, err);
+		rc = etcd_run_beside(
+			e, &range->done, deadline_ms, range->idle ? page_idle : NULL, range, err);
 	if (rc) {
 		/* The call may be in flight still. */
 		etcd_disconnect(e, false);
@@ -97,6 +105,8 @@ int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int6
 				(long long)most);
 			break;
 		}
+		if (range->more && range->between)
+			rc = range->between(range->arg, range, err);
 		range->limit = page_limit(range);
 		/* The next page begins at the least key behind the last one. */
 		str_clear(&from);
@@ -104,10 +114,20 @@ int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int6
 		str_add_char(&from, '\0');
 		range->key = from.s;
 		range->key_len = from.len;
-	} while (range->more && range->n > 0);
+	} while (!rc && range->more && range->n > 0);
 	str_release(&from);
 	range->key = NULL;
 	return rc;
+}
+
+static bool read_idle(void *arg, const struct etcd_range *range)
+{
+	return etcd_early_work(arg, range->last.s, range->last.len);
+}
+
+static int read_between(void *arg, const struct etcd_range *range, struct err *err)
+{
+	return etcd_early_leases(arg, range->last.s, range->last.len, err);
 }
 
 /* One scope, at a revision (0: the newest, which is settled by it). */
@@ -118,6 +138,8 @@ static int read_scope(struct etcd *e, struct etcd_scope *scope, int64_t *revisio
 	int rc;
 
 	etcd_range_init(&range, read_put, e);
+	range.idle = read_idle;
+	range.between = read_between;
 	range.key = scope->key;
 	range.key_len = scope->key_len;
 	range.end = scope->end;
@@ -199,7 +221,9 @@ int etcd_read_all(struct etcd *e, int64_t deadline_ms, struct err *err)
 		e->revision = 0;
 		for (i = 0; i < e->n_scopes; i++)
 			e->scopes[i].revision = 0;
+		etcd_early_begin(e, deadline_ms);
 		rc = read_scopes(e, &e->revision, deadline_ms, err);
+		etcd_early_end(e);
 		if (!e->compacted)
 			break;
 	}
@@ -209,7 +233,7 @@ int etcd_read_all(struct etcd *e, int64_t deadline_ms, struct err *err)
 		read_fell(e);
 	etcd_store_live(e->store);
 	e->schedule.ticked_ms = TIME_UNKNOWN;
-	e->pictured = true;
+	e->pictured = e->self_changed = true;
 	return 0;
 }
 

@@ -40,6 +40,11 @@ struct etcd_range {
 	int64_t most;            /* keys that are taken of one answer; more are an error */
 	bool keys_only;
 	void (*kv)(void *arg, const struct etcd_kv *kv);
+	/* While the answer is awaited: does some other work, and returns whether there is more of
+	 * it; NULL. */
+	bool (*idle)(void *arg, const struct etcd_range *range);
+	/* Between two pages; NULL. */
+	int (*between)(void *arg, const struct etcd_range *range, struct err *err);
 	void *arg;
 	/* answer */
 	struct etcd_header header;

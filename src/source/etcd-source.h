@@ -55,23 +55,20 @@ struct etcd_want {
 	bool keys;
 };
 
-/* Many of them; answer is called for each that ended, and returns false when the rest is not worth
- * asking. */
-struct etcd_many {
-	const struct etcd_want *wants;
-	size_t n;
-	int64_t deadline_ms; /* none is begun after it */
-	bool (*answer)(void *arg, const struct etcd_want *want, const struct etcd_unary *u);
-	void *arg;
-};
+/* Many of them (etcd-many.c). Called for each that ended; false when the rest is not worth asking.
+ */
+typedef bool etcd_many_answer(void *arg, const struct etcd_want *want, const struct etcd_unary *u);
+struct etcd_many;
+struct etcd_early;
 
 /* The schedule of leases' times (etcd-ttl.c). */
 struct etcd_schedule {
 	size_t pos; /* where the round over all leases stands */
 	int64_t ticked_ms;
 	int64_t n_unread, n_denied;
-	bool recount;  /* these are out of date */
-	int64_t burst; /* reads above the budget that the first minutes may still spend */
+	bool recount;   /* these are out of date */
+	int64_t burst;  /* reads above the budget that the first minutes may still spend */
+	size_t n_early; /* read before the picture was whole: of the first tick's budget */
 };
 
 struct etcd {
@@ -94,12 +91,15 @@ struct etcd {
 	struct etcd_scope *scopes;
 	size_t n_scopes, cap_scopes;
 	struct etcd_store *store;
-	bool pictured;          /* the store holds what etcd had at the scopes' revisions */
-	bool told_all;          /* the round knows everything that the store holds */
-	int64_t revision;       /* of the last first read */
-	int64_t known_revision; /* before a read that was made because etcd's revision fell; 0 */
-	uint64_t cluster_id;    /* that the picture is of */
-	bool fresh;             /* connected anew since the last look at these */
+	bool pictured;            /* the store holds what etcd had at the scopes' revisions */
+	bool told_all;            /* the round knows everything that the store holds */
+	bool begun;               /* ... and is being told it: round_begin was called */
+	bool told_ever;           /* the round has had a whole picture once */
+	struct etcd_early *early; /* while the first picture is read */
+	int64_t revision;         /* of the last first read */
+	int64_t known_revision;   /* before a read that was made because etcd's revision fell; 0 */
+	uint64_t cluster_id;      /* that the picture is of */
+	bool fresh;               /* connected anew since the last look at these */
 
 	struct etcd_watch *watch;
 	int64_t next_watch_id;
@@ -143,6 +143,10 @@ void etcd_disconnect(struct etcd *e, bool rotate);
 struct grpc_channel *etcd_channel(const struct etcd *e);
 /* Drives all calls until *done. ERR_CANCELLED when we are stopping, ERR_TIMEOUT at the deadline. */
 int etcd_run(struct etcd *e, const bool *done, int64_t deadline_ms, struct err *err);
+/* The same, and work is called again and again meanwhile: it returns whether there is more to do at
+ * once. NULL: none. */
+int etcd_run_beside(struct etcd *e, const bool *done, int64_t deadline_ms, bool (*work)(void *arg),
+	void *arg, struct err *err);
 /* One step of that; ERR_CANCELLED, or 0. */
 int etcd_step(struct etcd *e, int64_t until_ms, struct err *err);
 /* Makes a failed call's result the caller's error, and notes a token that is not taken any more. */
@@ -160,7 +164,28 @@ int etcd_authenticate(struct etcd *e, int64_t deadline_ms, struct err *err);
 enum {
 	ETCD_MANY_GRACE_MS = 1000
 };
-int etcd_many_run(struct etcd *e, const struct etcd_many *many, struct err *err);
+/* Asks for all of them and waits; none is begun after the deadline. */
+int etcd_many_run(struct etcd *e, const struct etcd_want *wants, size_t n, int64_t deadline_ms,
+	etcd_many_answer *answer, void *arg, struct err *err);
+/* The same in steps. */
+struct etcd_many *etcd_many_new(
+	struct etcd *e, etcd_many_answer *answer, void *arg, int64_t deadline_ms);
+void etcd_many_add(struct etcd_many *m, const struct etcd_want *wants, size_t n);
+/* Waits for all, with work beside (etcd_run_beside), and frees. */
+int etcd_many_finish(struct etcd_many *m, bool (*work)(void *arg), void *arg, struct err *err);
+
+/* ---- etcd-early.c ---- */
+/*
+ * What is done of the first picture while the server is still busy with the rest of its keys: names
+ * that are whole are told, and judged. begin is called before the first page, leases between two
+ * pages: it reads the times to live that the names on them need; work again and again while answers
+ * are awaited (it returns whether there is more to do at once); end behind the last page. last: the
+ * last key that was read.
+ */
+void etcd_early_begin(struct etcd *e, int64_t deadline_ms);
+bool etcd_early_work(struct etcd *e, const char *last, size_t last_len);
+int etcd_early_leases(struct etcd *e, const char *last, size_t last_len, struct err *err);
+void etcd_early_end(struct etcd *e);
 
 /* ---- etcd.c ---- */
 /* Whether some prefix covers all keys that begin with this one. */
@@ -188,11 +213,18 @@ void etcd_scope_add(struct etcd *e, const char *prefix, size_t len, bool exact);
 
 /* ---- etcd-ttl.c ---- */
 int etcd_ttl_tick(struct etcd *e, int64_t deadline_ms, struct err *err);
+/* How many may be asked for before the first picture is whole. */
+size_t etcd_ttl_early_most(const struct etcd *e);
+/* Takes one answer; arg is the source. */
+etcd_many_answer etcd_ttl_take;
 /* Takes one answer into a lease; for tests as well. ttl_s and granted_s as etcd says them. */
 void etcd_lease_read(struct etcd_lease *lease, int64_t ttl_s, int64_t granted_s, int64_t now_ms);
 
 /* ---- etcd-tell.c ---- */
 void etcd_tell(struct etcd *e);
+/* Tells up to so many names of which all keys were read, up to the last key; false: no more now.
+ * read: only those whose leases' times are known. */
+bool etcd_tell_some(struct etcd *e, const char *last, size_t last_len, bool read, size_t most);
 void etcd_tell_self(struct etcd *e);
 void etcd_tell_hidden(struct etcd *e);
 

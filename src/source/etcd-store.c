@@ -39,6 +39,9 @@ struct etcd_store {
 	struct etcd_group **dirty_groups;
 	struct etcd_key **dirty_keys;
 	size_t n_dirty_groups, cap_dirty_groups, n_dirty_keys, cap_dirty_keys;
+	/* of these, during the first read: those told, and those whose leases were looked at */
+	size_t told_groups, told_keys, asked_groups, asked_keys;
+	uint32_t asked_in;  /* how many keys of the next group's */
 	struct str dropped; /* paths, each after its length */
 	struct etcd_name *names;
 	size_t n_names, cap_names;
@@ -432,7 +435,8 @@ static void group_flipped(struct etcd_store *store, struct etcd_group *g)
 		mark_group(store, g);
 	/* In the first read nothing was told yet: each key looks for its name's group when it is.
 	 */
-	beside = store->live ? key_place(store, g->name, g->name_len, g->hash) : NULL;
+	beside = store->live || store->told_keys ? key_place(store, g->name, g->name_len, g->hash)
+						 : NULL;
 	if (beside)
 		mark(store, *beside);
 }
@@ -796,6 +800,8 @@ void etcd_store_clear(struct etcd_store *store)
 	store->n_leases = store->size_leases = 0;
 	store->n_passed = store->n_mute = 0;
 	store->n_dirty_groups = store->n_dirty_keys = 0;
+	store->told_groups = store->told_keys = store->asked_groups = store->asked_keys = 0;
+	store->asked_in = 0;
 	str_clear(&store->dropped);
 	for (i = 0; i < store->n_names; i++)
 		store->names[i].free_told = false;
@@ -942,6 +948,92 @@ static void tell_key(
 	str_release(&path);
 }
 
+static void tell_group(
+	struct etcd_store *store, struct etcd_group *g, const struct etcd_teller *teller, void *arg)
+{
+	g->dirty = 0;
+	if (!etcd_group_is_queue(g))
+		return;
+	etcd_group_sort(g);
+	g->told = true;
+	teller->group(arg, g, store_name(store, g->name, g->name_len) != NULL);
+}
+
+/* ---- telling what is whole while more is being read ---- */
+
+/* Whether no key behind `last` can be NAME/... */
+static bool name_is_past(const char *name, size_t len, const char *last, size_t last_len)
+{
+	int diff = memcmp(name, last, len < last_len ? len : last_len);
+
+	if (diff)
+		return diff < 0;
+	return last_len > len && (unsigned char)last[len] > '/';
+}
+
+static bool group_is_read(const struct etcd_group *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->n; i++)
+		if (g->keys[i]->lease && g->keys[i]->lease->read_ms == TIME_UNKNOWN)
+			return false;
+	return true;
+}
+
+bool etcd_store_tell_some(struct etcd_store *store, const struct etcd_teller *teller, void *arg,
+	const char *last, size_t last_len, bool read, size_t most)
+{
+	for (; most && store->told_keys < store->n_dirty_keys; most--) {
+		struct etcd_key *key = store->dirty_keys[store->told_keys];
+
+		if (!name_is_past(key->bytes, key->key_len, last, last_len) ||
+			(read && key->lease && key->lease->read_ms == TIME_UNKNOWN))
+			break;
+		store->told_keys++;
+		tell_key(store, key, teller, arg);
+	}
+	for (; most && store->told_groups < store->n_dirty_groups; most--) {
+		struct etcd_group *g = store->dirty_groups[store->told_groups];
+
+		if (!name_is_past(g->name, g->name_len, last, last_len) ||
+			(read && !group_is_read(g)))
+			break;
+		store->told_groups++;
+		tell_group(store, g, teller, arg);
+	}
+	return !most;
+}
+
+struct etcd_lease *etcd_store_next_unread(
+	struct etcd_store *store, const char *last, size_t last_len)
+{
+	while (store->asked_keys < store->n_dirty_keys) {
+		struct etcd_key *key = store->dirty_keys[store->asked_keys];
+
+		if (!name_is_past(key->bytes, key->key_len, last, last_len))
+			break;
+		store->asked_keys++;
+		if (key->lease && key->lease->read_ms == TIME_UNKNOWN && !key->lease->busy)
+			return key->lease;
+	}
+	while (store->asked_groups < store->n_dirty_groups) {
+		struct etcd_group *g = store->dirty_groups[store->asked_groups];
+
+		if (!name_is_past(g->name, g->name_len, last, last_len))
+			break;
+		while (store->asked_in < g->n) {
+			struct etcd_lease *lease = g->keys[store->asked_in++]->lease;
+
+			if (lease && lease->read_ms == TIME_UNKNOWN && !lease->busy)
+				return lease;
+		}
+		store->asked_groups++;
+		store->asked_in = 0;
+	}
+	return NULL;
+}
+
 static void tell_names(struct etcd_store *store, const struct etcd_teller *teller, void *arg)
 {
 	size_t i;
@@ -974,20 +1066,13 @@ void etcd_store_tell(struct etcd_store *store, const struct etcd_teller *teller,
 	size_t i;
 
 	tell_dropped(store, teller, arg);
-	for (i = 0; i < store->n_dirty_keys; i++)
+	for (i = store->told_keys; i < store->n_dirty_keys; i++)
 		tell_key(store, store->dirty_keys[i], teller, arg);
-	store->n_dirty_keys = 0;
-	for (i = 0; i < store->n_dirty_groups; i++) {
-		struct etcd_group *g = store->dirty_groups[i];
-
-		g->dirty = 0;
-		if (!etcd_group_is_queue(g))
-			continue;
-		etcd_group_sort(g);
-		g->told = true;
-		teller->group(arg, g, store_name(store, g->name, g->name_len) != NULL);
-	}
-	store->n_dirty_groups = 0;
+	for (i = store->told_groups; i < store->n_dirty_groups; i++)
+		tell_group(store, store->dirty_groups[i], teller, arg);
+	store->n_dirty_keys = store->n_dirty_groups = 0;
+	store->told_groups = store->told_keys = store->asked_groups = store->asked_keys = 0;
+	store->asked_in = 0;
 	/* After a first picture: changes come in small numbers from now on. */
 	if (store->cap_dirty_groups > DIRTY_KEPT || store->cap_dirty_keys > DIRTY_KEPT) {
 		free(store->dirty_groups);

@@ -162,6 +162,19 @@ struct etcd_teller {
 
 /* Tells everything that changed since the last time; what is gone first. */
 void etcd_store_tell(struct etcd_store *store, const struct etcd_teller *teller, void *arg);
+/*
+ * During a first read, keys come in order: tells up to so many of the names and keys that nothing
+ * behind `last`, the last key that came, belongs to. read: only up to the first whose leases' times
+ * are not known yet. Returns whether there is more that could be told now.
+ */
+bool etcd_store_tell_some(struct etcd_store *store, const struct etcd_teller *teller, void *arg,
+	const char *last, size_t last_len, bool read, size_t most);
+/*
+ * The same walk for the leases of such names: the next one that was not read, or NULL when there is
+ * none now. None comes twice.
+ */
+struct etcd_lease *etcd_store_next_unread(
+	struct etcd_store *store, const char *last, size_t last_len);
 bool etcd_store_changed(const struct etcd_store *store);
 /* About so many keys will come: makes the tables large enough at once. */
 void etcd_store_expect(struct etcd_store *store, int64_t n);

@@ -188,14 +188,27 @@ static const struct etcd_teller teller = {
 	.drop = tell_drop,
 };
 
+static void tell_begin(struct etcd *e)
+{
+	if (!e->told_all && !e->begun)
+		round_begin(e->r);
+	e->begun = true;
+}
+
 void etcd_tell(struct etcd *e)
 {
-	if (!e->told_all)
-		round_begin(e->r);
+	tell_begin(e);
 	etcd_store_tell(e->store, &teller, e);
 	if (!e->told_all)
 		round_end(e->r);
-	e->told_all = true;
+	e->told_all = e->told_ever = true;
+	e->begun = false;
+}
+
+bool etcd_tell_some(struct etcd *e, const char *last, size_t last_len, bool read, size_t most)
+{
+	tell_begin(e);
+	return etcd_store_tell_some(e->store, &teller, e, last, last_len, read, most);
 }
 
 /* ---- the source itself ---- */

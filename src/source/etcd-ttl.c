@@ -155,7 +155,7 @@ static bool take_times(
 }
 
 /* One answer; false when it ends the round. */
-static bool run_take(void *arg, const struct etcd_want *want, const struct etcd_unary *u)
+bool etcd_ttl_take(void *arg, const struct etcd_want *want, const struct etcd_unary *u)
 {
 	struct etcd *e = arg;
 	struct etcd_lease *lease = etcd_store_lease(e->store, want->lease);
@@ -184,12 +184,7 @@ static bool run_take(void *arg, const struct etcd_want *want, const struct etcd_
 
 static int run_all(struct ttl_run *run, int64_t deadline_ms, struct err *err)
 {
-	struct etcd_many many = { .wants = run->wants,
-		.n = run->n,
-		.deadline_ms = deadline_ms,
-		.answer = run_take,
-		.arg = run->e };
-	int rc = etcd_many_run(run->e, &many, err);
+	int rc = etcd_many_run(run->e, run->wants, run->n, deadline_ms, etcd_ttl_take, run->e, err);
 	size_t i;
 
 	/* What was not asked in the end may be asked again. */
@@ -328,10 +323,10 @@ static void want_all(struct ttl_run *run, size_t most, bool leaders)
 
 static void plan_one_shot(struct ttl_run *run)
 {
-	size_t n = etcd_store_leases(run->e->store);
-	size_t most = n <= ONE_SHOT_ALL ? n : ONE_SHOT_SOME;
+	size_t n = etcd_store_leases(run->e->store), early = run->e->schedule.n_early;
+	size_t most = n <= ONE_SHOT_ALL ? n : early < ONE_SHOT_SOME ? ONE_SHOT_SOME - early : 0;
 
-	want_shown(run, most);
+	want_shown(run, n);
 	want_all(run, most, true);
 	want_all(run, most, false);
 }
@@ -343,6 +338,11 @@ static void plan_tick(struct ttl_run *run, int64_t since_ms)
 	int64_t most = budget * since_ms / 1000, extra;
 
 	extra = s->burst < BURST_TICK ? s->burst : BURST_TICK;
+	extra -= (int64_t)s->n_early;
+	s->burst -= (int64_t)s->n_early;
+	s->n_early = 0;
+	if (extra < 0)
+		extra = 0;
 	if (most < 1)
 		most = 1;
 	want_shown(run, (size_t)most);
@@ -351,6 +351,11 @@ static void plan_tick(struct ttl_run *run, int64_t since_ms)
 	want_turn(run, run->n + TURN_TICK);
 	if ((int64_t)run->n > most)
 		s->burst -= (int64_t)run->n - most;
+}
+
+size_t etcd_ttl_early_most(const struct etcd *e)
+{
+	return round_one_shot(e->r) ? ONE_SHOT_SOME : BURST_TICK;
 }
 
 /* How many were never read, and how many are denied to us. */

@@ -580,6 +580,11 @@ static int etcd_poll(void *state, struct round *r, struct err *err)
 	etcd_take_costs(e);
 	if (rc)
 		etcd_disconnect(e, false);
+	if (rc && e->begun) {
+		/* A part of a picture is none: the next poll reads it from the beginning. */
+		round_abandon(r);
+		e->begun = e->pictured = false;
+	}
 	if (!rc)
 		poll_tell(e);
 	else if (e->self_changed)

@@ -3,7 +3,7 @@ src_libsource_a_SOURCES = \
 	src/source/etcd.c src/source/etcd-source.h \
 	src/source/etcd-alarm.c \
 	src/source/etcd-conn.c \
-	src/source/etcd-discover.c \
+	src/source/etcd-discover.c src/source/etcd-early.c \
 	src/source/etcd-examine.c \
 	src/source/etcd-history.c \
 	src/source/etcd-many.c \

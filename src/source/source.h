@@ -104,6 +104,14 @@ void round_begin(struct round *r);
 void round_put(struct round *r, struct singleton *s);
 void round_drop(struct round *r, const char *id);
 void round_end(struct round *r);
+/* A whole picture that was begun will not be finished: forgets what was put of it, where there was
+ * none before. */
+void round_abandon(struct round *r);
+/*
+ * The source waits for its server and has nothing else to do: at most so many of the rows that were
+ * put are judged now, and need not be at the end. Returns whether there are more.
+ */
+bool round_use_time(struct round *r, size_t most);
 
 /* The source's own facts: a MECH_SOURCE singleton, path empty; members are CLAIM_MEMBER claims.
  * Takes over the reference. */
