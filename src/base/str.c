@@ -74,7 +74,10 @@ void str_add(struct str *str, const char *s)
 
 void str_add_char(struct str *str, char c)
 {
-	str_add_mem(str, &c, 1);
+	if (!str_room(str, 1))
+		return;
+	str->s[str->len++] = c;
+	str->s[str->len] = '\0';
 }
 
 void str_add_int(struct str *str, int64_t value)

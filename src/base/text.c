@@ -107,20 +107,45 @@ int text_cp_width(uint32_t cp)
 	return wcwidth((wchar_t)cp);
 }
 
+/* How many bytes at the beginning are printable ASCII, eight at a time: mostly all. */
+static size_t text_plain(const char *s, size_t len)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+	size_t i = 0;
+	uint64_t word;
+
+	for (; i + sizeof(word) <= len; i += sizeof(word)) {
+		memcpy(&word, s + i, sizeof(word));
+		/* No byte above 0x7f; none below 0x20 (a borrow sets its top bit); none 0x7f. */
+		if ((word | (word - 0x20 * ones) | (word + ones)) & tops)
+			break;
+	}
+	while (i < len && s[i] >= 0x20 && s[i] < 0x7f)
+		i++;
+	return i;
+}
+
+/* The same, up to the first backslash. */
+static size_t text_unescaped(const char *s, size_t len)
+{
+	size_t plain = text_plain(s, len);
+	const char *backslash = memchr(s, '\\', plain);
+
+	return backslash ? (size_t)(backslash - s) : plain;
+}
+
 void text_escape(struct str *out, const void *bytes, size_t len)
 {
 	const char *s = bytes;
 	size_t i = 0;
 
 	while (i < len) {
-		size_t run = i, n;
+		size_t run = text_unescaped(s + i, len - i), n;
 		uint32_t cp;
 
-		while (run < len && s[run] >= 0x20 && s[run] < 0x7f && s[run] != '\\')
-			run++;
-		if (run > i) {
-			str_add_mem(out, s + i, run - i);
-			i = run;
+		if (run) {
+			str_add_mem(out, s + i, run);
+			i += run;
 			continue;
 		}
 		if (s[i] == '\\') {
@@ -188,19 +213,9 @@ int text_unescape(struct str *out, const char *s)
 	return out->full ? ERR_LIMIT : 0;
 }
 
-/* How many bytes at the beginning are printable ASCII, each a column wide: mostly all. */
-static size_t text_plain(const char *s, size_t len)
+size_t text_width_mem(const char *s, size_t len)
 {
-	size_t i = 0;
-
-	while (i < len && s[i] >= 0x20 && s[i] < 0x7f)
-		i++;
-	return i;
-}
-
-size_t text_width(const char *s)
-{
-	size_t len = strlen(s), width = text_plain(s, len), n;
+	size_t width = text_plain(s, len), n;
 	uint32_t cp;
 
 	s += width;
@@ -217,6 +232,11 @@ size_t text_width(const char *s)
 		len -= n;
 	}
 	return width;
+}
+
+size_t text_width(const char *s)
+{
+	return text_width_mem(s, strlen(s));
 }
 
 size_t text_distance(const char *a, const char *b, size_t max)

@@ -45,6 +45,7 @@ int text_cp_width(uint32_t cp);
 
 /* Columns that a sanitised string takes. */
 size_t text_width(const char *s);
+size_t text_width_mem(const char *s, size_t len);
 
 /* Damerau-free edit distance (insert, delete, replace), capped at max + 1; for "did you mean". */
 size_t text_distance(const char *a, const char *b, size_t max);

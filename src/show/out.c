@@ -78,8 +78,11 @@ void out_fmt(struct out *out, const char *fmt, ...)
 
 void out_spaces(struct out *out, size_t n)
 {
-	while (n--)
-		out_char(out, ' ');
+	static const char spaces[] = "                                ";
+
+	for (; n > sizeof(spaces) - 1; n -= sizeof(spaces) - 1)
+		out_mem(out, spaces, sizeof(spaces) - 1);
+	out_mem(out, spaces, n);
 }
 
 void out_int(struct out *out, int64_t value)

@@ -40,12 +40,11 @@ static void table_measure(struct table *table)
 	size_t i;
 
 	for (i = 0; i < table->n_columns; i++) {
-		const char *text = table->texts.s + table->cells[i];
-		size_t width = text_width(text);
+		const struct table_cell *cell = &table->cells[i];
 
-		if (width > table->width[i])
-			table->width[i] = width;
-		if (*text && strcmp(text, "-") != 0)
+		if (cell->width > table->width[i])
+			table->width[i] = cell->width;
+		if (cell->len > 1 || (cell->len && table->texts.s[cell->at] != '-'))
 			table->filled[i] = true;
 	}
 }
@@ -126,9 +125,9 @@ static void table_layout(struct table *table, size_t columns)
 /* ---- printing ---- */
 
 /* As much of a text as fits, with a mark where it was cut; returns the columns it takes. */
-static size_t table_cut(const char *text, size_t room, bool utf8, struct out *out)
+static size_t table_cut(const char *text, size_t len, size_t room, bool utf8, struct out *out)
 {
-	size_t used = 0, len = strlen(text), n;
+	size_t used = 0, n;
 
 	while (len) {
 		uint32_t cp = '?';
@@ -149,63 +148,54 @@ static size_t table_cut(const char *text, size_t room, bool utf8, struct out *ou
 	return used + 1;
 }
 
-static void table_print_cell(const struct table_column *column, const char *text, size_t room,
-	bool last, const struct show_style *style, struct out *out)
+static void table_print_cell(const struct table *table, size_t i, bool last)
 {
-	size_t width = text_width(text);
+	const struct table_cell *cell = &table->cells[i];
+	const char *text = table->texts.s + cell->at;
+	size_t room = table->shown[i], width = cell->width;
+	bool right = table->columns[i].right;
 
-	if (width > room && !style->columns) {
-		out_text(out, text);
-		return;
+	if (width > room && table->style.columns) {
+		width = table_cut(text, cell->len, room, table->style.utf8, table->out);
+		right = false;
+	} else {
+		if (right && width < room)
+			out_spaces(table->out, room - width);
+		out_mem(table->out, text, cell->len);
 	}
-	if (width > room) {
-		width = table_cut(text, room, style->utf8, out);
-		if (!last)
-			out_spaces(out, room - width);
-		return;
-	}
-	if (column->right)
-		out_spaces(out, room - width);
-	out_text(out, text);
-	if (!column->right && !last)
-		out_spaces(out, room - width);
+	if (!right && !last && width < room)
+		out_spaces(table->out, room - width);
 }
 
-static void table_print_row(const struct table *table, const char *const *texts)
+static void table_print_row(const struct table *table)
 {
 	size_t i, last = table->n_columns;
-	struct out *out = table->out;
 	bool first = true;
 
 	/* No spaces behind the last column that has a text. */
-	while (last > 0 && (!table->shown[last - 1] || !*texts[last - 1]))
+	while (last > 0 && (!table->shown[last - 1] || !table->cells[last - 1].len))
 		last--;
 	for (i = 0; i < last; i++) {
 		if (!table->shown[i])
 			continue;
 		if (!first)
-			out_spaces(out, TABLE_GAP);
+			out_spaces(table->out, TABLE_GAP);
 		first = false;
-		table_print_cell(&table->columns[i], texts[i], table->shown[i], i + 1 == last,
-			&table->style, out);
+		table_print_cell(table, i, i + 1 == last);
 	}
 }
 
 static void table_end_row(struct table *table)
 {
-	const char *texts[TABLE_COLUMNS_MAX];
 	const char *color = table->style.color ? table->color : NULL;
-	size_t i;
 
 	if (!table->out) {
 		table_measure(table);
 		return;
 	}
-	for (i = 0; i < table->n_columns; i++)
-		texts[i] = table->texts.s + table->cells[i];
 	if (color)
 		out_text(table->out, color);
-	table_print_row(table, texts);
+	table_print_row(table);
 	if (color)
 		out_text(table->out, "\033[0m");
 	out_char(table->out, '\n');
@@ -214,22 +204,26 @@ static void table_end_row(struct table *table)
 /* The end of one cell is the start of the next. */
 void table_cell(struct table *table)
 {
-	str_add_char(&table->texts, '\0');
-	table->cells[++table->n_cells] = table->texts.len;
+	const struct table_cell *before = table->n_cells ? &table->cells[table->n_cells - 1] : NULL;
+	struct table_cell *cell = &table->cells[table->n_cells++];
+
+	cell->at = before ? before->at + before->len : 0;
+	cell->len = table->texts.len - cell->at;
+	cell->width = text_width_mem(table->texts.s + cell->at, cell->len);
 	if (table->n_cells == table->n_columns)
 		table_end_row(table);
 }
 
 void table_print(struct table *table, const struct show_style *style, struct out *out)
 {
-	const char *texts[TABLE_COLUMNS_MAX];
 	size_t i;
 
 	table->style = *style;
 	table->out = out;
 	table_layout(table, style->columns);
-	for (i = 0; i < table->n_columns; i++)
-		texts[i] = table->columns[i].title;
-	table_print_row(table, texts);
-	out_char(out, '\n');
+	table_row(table, NULL);
+	for (i = 0; i < table->n_columns; i++) {
+		str_add(&table->texts, table->columns[i].title);
+		table_cell(table);
+	}
 }

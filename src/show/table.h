@@ -24,12 +24,17 @@ enum {
 	TABLE_COLUMNS_MAX = 16
 };
 
+/* A cell of the row that is told: its place in the texts, and its columns on a terminal. */
+struct table_cell {
+	size_t at, len, width;
+};
+
 struct table {
 	const struct table_column *columns;
 	size_t n_columns;
 	/* the row that is told */
 	struct str texts;
-	size_t cells[TABLE_COLUMNS_MAX + 1]; /* where each begins in texts */
+	struct table_cell cells[TABLE_COLUMNS_MAX];
 	size_t n_cells;
 	const char *color; /* an SGR sequence, or NULL */
 	/* the widest of each column, and whether any row has a text in it */

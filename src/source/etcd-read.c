@@ -145,6 +145,7 @@ static int read_scope(struct etcd *e, struct etcd_scope *scope, int64_t *revisio
 	range.end = scope->end;
 	range.end_len = scope->end_len;
 	range.revision = *revision;
+	etcd_store_range(e->store, scope->end ? scope->key_len : SIZE_MAX);
 	rc = etcd_read_range(e, &range, ETCD_KEYS_MOST, deadline_ms, err);
 	scope->denied = rc && range.done && range.result.code == GRPC_PERMISSION_DENIED;
 	if (rc && range.done && range.result.code == GRPC_OUT_OF_RANGE)

@@ -48,6 +48,15 @@ struct etcd_store {
 	int64_t now_ms, n_lost;
 	bool changed;
 	bool live; /* fed by events, and no longer by the first read */
+	/*
+	 * A first read gives the keys in order, each once: which name one belongs to follows from
+	 * the one before it, and the tables are made when something is first looked for.
+	 */
+	bool indexed;
+	size_t range_len;            /* of the prefix that all keys of the range have */
+	struct etcd_key *last_key;   /* of this range; NULL: it begins */
+	struct etcd_key *loose_keys; /* in no table yet; linked by next_same */
+	struct etcd_group *loose_groups;
 };
 
 bool etcd_hex(const char *s, size_t len, uint64_t *ret)
@@ -152,6 +161,47 @@ static void leases_grow(struct etcd_store *store)
 	store->size_leases = size;
 }
 
+static void keys_insert(struct etcd_store *store, struct etcd_key *key)
+{
+	struct etcd_key **at = &store->keys[key->hash & (store->size_keys - 1)];
+
+	key->next_same = *at;
+	*at = key;
+}
+
+static void groups_insert(struct etcd_store *store, struct etcd_group *g)
+{
+	struct etcd_group **at = &store->groups[g->hash & (store->size_groups - 1)];
+
+	g->next_same = *at;
+	*at = g;
+}
+
+/* Makes the tables of what was read so far; what comes next goes into them. */
+static void store_index(struct etcd_store *store)
+{
+	struct etcd_group *g;
+	struct etcd_key *key;
+
+	if (store->indexed)
+		return;
+	store->indexed = true;
+	while (store->size_keys < store->n_keys)
+		keys_grow(store);
+	while (store->size_groups < store->n_groups)
+		groups_grow(store);
+	while ((key = store->loose_keys) != NULL) {
+		store->loose_keys = key->next_same;
+		key->hash = store_hash(store, key->bytes, key->key_len);
+		keys_insert(store, key);
+	}
+	while ((g = store->loose_groups) != NULL) {
+		store->loose_groups = g->next_same;
+		g->hash = store_hash(store, g->name, g->name_len);
+		groups_insert(store, g);
+	}
+}
+
 static struct etcd_key **key_place(
 	const struct etcd_store *store, const char *bytes, size_t len, uint64_t hash)
 {
@@ -218,10 +268,14 @@ size_t etcd_store_path_leases(struct etcd_store *store, const char *path, size_t
 	struct etcd_lease **ret, size_t most)
 {
 	uint64_t hash = store_hash(store, path, len);
-	struct etcd_group **g = group_place(store, path, len, hash);
-	struct etcd_key **key = key_place(store, path, len, hash);
+	struct etcd_group **g;
+	struct etcd_key **key;
 	uint32_t i;
 	size_t n = 0;
+
+	store_index(store);
+	g = group_place(store, path, len, hash);
+	key = key_place(store, path, len, hash);
 
 	if (!g || !etcd_group_is_queue(*g)) {
 		if (!key || !(*key)->lease || !most)
@@ -466,25 +520,62 @@ static void group_free(struct etcd_store *store, struct etcd_group *g)
 	pool_put(&store->pool, g, sizeof(*g) + g->name_len);
 }
 
+/*
+ * Whether a name that is not the last key's is new. All keys of one name stand together, but for
+ * those of names within it.
+ */
+static bool name_is_new(const struct etcd_store *store, const char *name, size_t len)
+{
+	const struct etcd_key *last = store->last_key;
+
+	/* Keys without a slash are spread over all. */
+	if (!len)
+		return false;
+	if (!last)
+		return len + 1 >= store->range_len;
+	return last->key_len <= len || memcmp(last->bytes, name, len) != 0 ||
+	       last->bytes[len] != '/';
+}
+
+static struct etcd_group *group_find(struct etcd_store *store, const char *name, size_t len)
+{
+	const struct etcd_key *last = store->last_key;
+	struct etcd_group **at;
+
+	if (!store->indexed) {
+		if (last && last->group->name_len == len &&
+			memcmp(last->group->name, name, len) == 0)
+			return last->group;
+		if (!store->n_groups || name_is_new(store, name, len))
+			return NULL;
+		store_index(store);
+	}
+	at = group_place(store, name, len, store_hash(store, name, len));
+	return at ? *at : NULL;
+}
+
 static struct etcd_group *group_get(
 	struct etcd_store *store, const char *name, size_t len, enum etcd_layout_kind kind)
 {
-	uint64_t hash = store_hash(store, name, len);
-	struct etcd_group **at = group_place(store, name, len, hash), *g;
+	struct etcd_group *g = group_find(store, name, len);
 
-	if (at)
-		return *at;
-	if (store->n_groups >= store->size_groups)
+	if (g)
+		return g;
+	if (store->indexed && store->n_groups >= store->size_groups)
 		groups_grow(store);
 	g = pool_get(&store->pool, sizeof(*g) + len);
 	memcpy(g->name, name, len);
 	g->name_len = (uint32_t)len;
-	g->hash = hash;
 	g->kind = kind;
 	g->sorted = true;
-	g->next_same = store->groups[hash & (store->size_groups - 1)];
-	store->groups[hash & (store->size_groups - 1)] = g;
 	store->n_groups++;
+	if (store->indexed) {
+		g->hash = store_hash(store, name, len);
+		groups_insert(store, g);
+	} else {
+		g->next_same = store->loose_groups;
+		store->loose_groups = g;
+	}
 	return g;
 }
 
@@ -639,7 +730,7 @@ static size_t key_name_len(const char *key, size_t len)
 	return len ? len - 1 : 0;
 }
 
-static struct etcd_key *key_new(struct etcd_store *store, const struct etcd_kv *kv, uint64_t hash)
+static struct etcd_key *key_new(struct etcd_store *store, const struct etcd_kv *kv)
 {
 	size_t value_len = kv->value_len > ETCD_VALUE_MAX ? ETCD_VALUE_MAX : kv->value_len;
 	struct etcd_key *key = pool_get(&store->pool, sizeof(*key) + kv->key_len + value_len);
@@ -649,15 +740,13 @@ static struct etcd_key *key_new(struct etcd_store *store, const struct etcd_kv *
 		memcpy(key->bytes + kv->key_len, kv->value, value_len);
 	key->key_len = (uint32_t)kv->key_len;
 	key->value_len = (uint32_t)value_len;
-	key->hash = hash;
 	key->create_revision = kv->create_revision;
 	key->mod_revision = kv->mod_revision;
 	key->named = store_name(store, kv->key, kv->key_len) != NULL;
 	return key;
 }
 
-static void key_add(
-	struct etcd_store *store, const struct etcd_kv *kv, uint64_t hash, bool told, bool beside)
+static void key_add(struct etcd_store *store, const struct etcd_kv *kv, bool told, bool beside)
 {
 	size_t name_len = key_name_len(kv->key, kv->key_len);
 	size_t at = name_len < kv->key_len && kv->key[name_len] == '/' ? name_len + 1 : 0;
@@ -672,22 +761,28 @@ static void key_add(
 			drop_path(store, kv->key, kv->key_len, beside ? beside_suffix : "");
 		return;
 	}
-	if (store->n_keys >= store->size_keys)
+	if (store->indexed && store->n_keys >= store->size_keys)
 		keys_grow(store);
-	key = key_new(store, kv, hash);
+	key = key_new(store, kv);
 	key->hex = hex;
 	key->own = hex && kv->lease && number == (uint64_t)kv->lease;
 	key->told = told;
 	key->beside = beside;
-	key->next_same = store->keys[hash & (store->size_keys - 1)];
-	store->keys[hash & (store->size_keys - 1)] = key;
 	store->n_keys++;
+	if (store->indexed) {
+		key->hash = store_hash(store, key->bytes, key->key_len);
+		keys_insert(store, key);
+	} else {
+		key->next_same = store->loose_keys;
+		store->loose_keys = key;
+	}
 	lease_attach(key, lease_get(store, kv->lease));
 	prefix = store_prefix(store, kv->key, kv->key_len);
 	group_add(store,
 		group_get(store, kv->key, name_len,
 			prefix && !prefix->exact ? prefix->kind : ETCD_LAYOUT_AUTO),
 		key);
+	store->last_key = key;
 }
 
 static void key_remove(struct etcd_store *store, struct etcd_key **at)
@@ -718,11 +813,13 @@ static bool key_rewrite(struct etcd_store *store, struct etcd_key *key, const st
 
 void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 {
-	uint64_t hash = store_hash(store, kv->key, kv->key_len);
-	/* In the first read every key comes once. */
-	struct etcd_key **at = store->live ? key_place(store, kv->key, kv->key_len, hash) : NULL;
+	struct etcd_key **at = NULL;
 	bool told = false, beside = false;
 
+	/* In the first read every key comes once. */
+	if (store->live)
+		at = key_place(
+			store, kv->key, kv->key_len, store_hash(store, kv->key, kv->key_len));
 	if (kv->key_len > UINT32_MAX / 4)
 		return;
 	if (at && key_rewrite(store, *at, kv))
@@ -737,7 +834,7 @@ void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 		/* It was passed over before, and counted; now it is looked at anew. */
 		store->n_passed--;
 	}
-	key_add(store, kv, hash, told, beside);
+	key_add(store, kv, told, beside);
 }
 
 void etcd_store_delete(struct etcd_store *store, const char *key, size_t len)
@@ -772,6 +869,7 @@ struct etcd_store *etcd_store_new(const struct etcd_prefix *prefixes, size_t n_p
 	store->prefixes = prefixes;
 	store->n_prefixes = n_prefixes;
 	str_init(&store->dropped, DROPPED_MAX);
+	store->indexed = true;
 	return store;
 }
 
@@ -782,6 +880,9 @@ void etcd_store_clear(struct etcd_store *store)
 	size_t i;
 
 	/* What is not in the pool; the rest goes with it. */
+	for (g = store->loose_groups; g; g = g->next_same)
+		if (g->keys != &g->only)
+			free(g->keys);
 	for (i = 0; i < store->size_groups; i++)
 		for (g = store->groups[i]; g; g = g->next_same)
 			if (g->keys != &g->only)
@@ -798,6 +899,9 @@ void etcd_store_clear(struct etcd_store *store)
 	store->leases = NULL;
 	store->n_keys = store->size_keys = store->n_groups = store->size_groups = 0;
 	store->n_leases = store->size_leases = 0;
+	store->loose_keys = store->last_key = NULL;
+	store->loose_groups = NULL;
+	store->indexed = true;
 	store->n_passed = store->n_mute = 0;
 	store->n_dirty_groups = store->n_dirty_keys = 0;
 	store->told_groups = store->told_keys = store->asked_groups = store->asked_keys = 0;
@@ -809,8 +913,17 @@ void etcd_store_clear(struct etcd_store *store)
 	store->live = false;
 }
 
+void etcd_store_range(struct etcd_store *store, size_t prefix_len)
+{
+	if (!store->n_keys && !store->live)
+		store->indexed = false;
+	store->last_key = NULL;
+	store->range_len = prefix_len;
+}
+
 void etcd_store_live(struct etcd_store *store)
 {
+	store_index(store);
 	store->live = true;
 }
 
@@ -884,6 +997,8 @@ void etcd_store_expect(struct etcd_store *store, int64_t n)
 {
 	size_t size = TABLE_FIRST;
 
+	if (!store->indexed)
+		return;
 	/* A server's word: more than this is believed when the keys have come. */
 	while (size < EXPECT_MOST && (int64_t)size < n)
 		size *= 2;
@@ -897,11 +1012,15 @@ void etcd_store_expect(struct etcd_store *store, int64_t n)
 
 /* Whether something stands in the picture under that path, or will in a moment: then the row isn't
  * gone, only changed. */
-static bool path_lives(const struct etcd_store *store, const char *path, size_t len)
+static bool path_lives(struct etcd_store *store, const char *path, size_t len)
 {
 	uint64_t hash = store_hash(store, path, len);
-	struct etcd_group **g = group_place(store, path, len, hash);
-	struct etcd_key **key = key_place(store, path, len, hash);
+	struct etcd_group **g;
+	struct etcd_key **key;
+
+	store_index(store);
+	g = group_place(store, path, len, hash);
+	key = key_place(store, path, len, hash);
 
 	return (g && etcd_group_is_queue(*g)) || (key && key_stands_alone(*key)) ||
 	       store_name(store, path, len);
@@ -924,10 +1043,13 @@ static void tell_dropped(struct etcd_store *store, const struct etcd_teller *tel
 static void tell_key(
 	struct etcd_store *store, struct etcd_key *key, const struct etcd_teller *teller, void *arg)
 {
-	struct etcd_group **same = group_place(store, key->bytes, key->key_len, key->hash);
-	bool beside = same && etcd_group_is_queue(*same);
+	struct etcd_group **same;
 	struct str path;
+	bool beside;
 
+	store_index(store);
+	same = group_place(store, key->bytes, key->key_len, key->hash);
+	beside = same && etcd_group_is_queue(*same);
 	key->dirty = 0;
 	if (!key_stands_alone(key))
 		return;
@@ -1038,6 +1160,8 @@ static void tell_names(struct etcd_store *store, const struct etcd_teller *telle
 {
 	size_t i;
 
+	if (store->n_names)
+		store_index(store);
 	for (i = 0; i < store->n_names; i++) {
 		struct etcd_name *name = &store->names[i];
 		uint64_t hash = store_hash(store, name->path, name->len);

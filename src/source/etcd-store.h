@@ -113,6 +113,12 @@ void etcd_store_prefixes(
 	struct etcd_store *store, const struct etcd_prefix *prefixes, size_t n_prefixes);
 void etcd_store_name(struct etcd_store *store, const char *path, size_t len);
 
+/*
+ * The keys of one range come next, in order and each once, all beginning with so many bytes that no
+ * other range's keys begin with (an exact key: more than it has). Without this call a first read
+ * may come in any order.
+ */
+void etcd_store_range(struct etcd_store *store, size_t prefix_len);
 /* From now on keys come by events. */
 void etcd_store_live(struct etcd_store *store);
 void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv);

@@ -12,11 +12,31 @@ enum {
 	OTHERS_TOLD = 32
 };
 
+/* "rev:N", without printf: each of a hundred thousand keys has one. */
+static void tell_bound(char *buf, int64_t revision)
+{
+	char digits[KEY_TEXT_MAX];
+	uint64_t left = revision < 0 ? 0 - (uint64_t)revision : (uint64_t)revision;
+	size_t n = 0;
+
+	do {
+		digits[n++] = (char)('0' + left % 10);
+		left /= 10;
+	} while (left);
+	memcpy(buf, "rev:", 4);
+	buf += 4;
+	if (revision < 0)
+		*buf++ = '-';
+	while (n)
+		*buf++ = digits[--n];
+	*buf = '\0';
+}
+
 static void tell_identity(struct draft *d, enum claim_kind kind, const struct etcd_key *key)
 {
 	char identity[KEY_TEXT_MAX], bound[KEY_TEXT_MAX];
 
-	snprintf(bound, sizeof(bound), "rev:%" PRId64, key->create_revision);
+	tell_bound(bound, key->create_revision);
 	if (key->value_len) {
 		draft_claim(d, kind, etcd_key_value(key), key->value_len, bound);
 		return;

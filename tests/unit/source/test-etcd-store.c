@@ -377,6 +377,134 @@ static void test_against_a_model(void **state)
 	}
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The lines in order, so that two tellings can be compared. */
+static char *sorted_lines(const struct told *told)
+{
+	char *text = strdup(told->lines.s), *line[512], *save = NULL, *at;
+	struct str out;
+	size_t n = 0, i;
+
+	str_init(&out, 1 << 20);
+	for (at = strtok_r(text, "\n", &save); at && n < 512; at = strtok_r(NULL, "\n", &save))
+		line[n++] = at;
+	qsort(line, n, sizeof(*line), by_text);
+	for (i = 0; i < n; i++)
+		str_addf(&out, "%s\n", line[i]);
+	free(text);
+	return str_take(&out);
+}
+
+/* A few of many keys under a prefix, in etcd's order. Nested names, and bytes on both sides of the
+ * slash. */
+static size_t some_keys(uint64_t *seed, const char *prefix, char (*keys)[40])
+{
+	static const char *const names[] = { "a", "a-b", "a.b", "a/b", "a/b/c", "a0", "b", "b/11",
+		"b/11/12", "z" };
+	char *order[64];
+	size_t n = 0, i;
+
+	for (i = 0; i < 40; i++) {
+		if (unit_pick(seed, 3))
+			continue;
+		snprintf(keys[n], sizeof(keys[n]), unit_pick(seed, 8) ? "%s%s/%x" : "%s%s", prefix,
+			names[i % 10], 0x10 + (unsigned)(i / 10));
+		order[n] = keys[n];
+		n++;
+	}
+	qsort(order, n, sizeof(*order), by_text);
+	for (i = 0; i < n; i++)
+		order[i] = strdup(order[i]);
+	for (i = 0; i < n; i++) {
+		strcpy(keys[i], order[i]);
+		free(order[i]);
+	}
+	return n;
+}
+
+/* What is told while keys still come, and the rest at the end, is what would be told at the end
+ * alone, and nothing of it twice. */
+static void test_told_early_is_told_right(void **state)
+{
+	static const char *const ranges[] = { "k/", "e/", "a/", "l/" };
+	uint64_t seed = 7;
+	int round;
+
+	(void)state;
+	for (round = 0; round < 300; round++) {
+		struct etcd_store *early = store_new(), *late = store_new();
+		struct told a, b;
+		char keys[64][40], *x, *y;
+		size_t r, i, n;
+
+		str_init(&a.lines, 1 << 20);
+		str_init(&b.lines, 1 << 20);
+		for (r = 0; r < 4; r++) {
+			n = some_keys(&seed, ranges[r], keys);
+			etcd_store_range(early, strlen(ranges[r]));
+			for (i = 0; i < n; i++) {
+				int64_t lease = 0x10 + (int64_t)unit_pick(&seed, 6);
+
+				if (i && strcmp(keys[i], keys[i - 1]) == 0)
+					continue;
+				put(early, keys[i], "v", (int64_t)i + 1, lease > 0x14 ? 0 : lease);
+				put(late, keys[i], "v", (int64_t)i + 1, lease > 0x14 ? 0 : lease);
+				if (unit_pick(&seed, 3) == 0)
+					etcd_store_tell_some(early, &teller, &a, keys[i],
+						strlen(keys[i]), false, unit_pick(&seed, 4));
+			}
+		}
+		assert_int_equal(etcd_store_keys(early), etcd_store_keys(late));
+		assert_int_equal(etcd_store_ignored(early), etcd_store_ignored(late));
+		etcd_store_live(early);
+		etcd_store_live(late);
+		etcd_store_tell(early, &teller, &a);
+		etcd_store_tell(late, &teller, &b);
+		x = sorted_lines(&a);
+		y = sorted_lines(&b);
+		assert_string_equal(x, y);
+		free(x);
+		free(y);
+		str_release(&a.lines);
+		str_release(&b.lines);
+		etcd_store_free(early);
+		etcd_store_free(late);
+	}
+}
+
+/* A name of which more may come, or whose lease is to be read first, is not told early. */
+static void test_early_waits_for_what_is_whole(void **state)
+{
+	struct etcd_store *store = store_new();
+	struct told told;
+
+	(void)state;
+	str_init(&told.lines, 4096);
+	etcd_store_range(store, 2);
+	put(store, "e/a/1a", "me", 1, 0x1a);
+	put(store, "e/a/b/1b", "x", 2, 0x1b);
+	assert_false(etcd_store_tell_some(store, &teller, &told, "e/a/b/1b", 8, false, 9));
+	assert_null(etcd_store_next_unread(store, "e/a/b/1b", 8));
+	put(store, "e/a/1c", "you", 3, 0x1a);
+	put(store, "e/b/1a", "z", 4, 0x1a);
+	assert_false(etcd_store_tell_some(store, &teller, &told, "e/b/1a", 6, true, 9));
+	assert_string_equal(told.lines.s, "");
+	assert_int_equal(etcd_store_next_unread(store, "e/b/1a", 6)->id, 0x1a);
+	etcd_store_lease(store, 0x1a)->read_ms = 5;
+	assert_int_equal(etcd_store_next_unread(store, "e/b/1a", 6)->id, 0x1b);
+	assert_null(etcd_store_next_unread(store, "e/b/1a", 6));
+	etcd_store_tell_some(store, &teller, &told, "e/b/1a", 6, true, 9);
+	assert_string_equal(told.lines.s, "group e/a etcd-election 1 3\n");
+	etcd_store_live(store);
+	assert_told(store, "group e/a/b etcd-election 2\ngroup e/b etcd-election 4\n");
+	str_release(&told.lines);
+	etcd_store_free(store);
+}
+
 static void test_leases_of_a_row_come_in_its_order(void **state)
 {
 	struct etcd_store *store = store_new();
@@ -495,6 +623,8 @@ int main(void)
 		cmocka_unit_test(test_hostile_keys),
 		cmocka_unit_test(test_numbers_at_the_ends),
 		cmocka_unit_test(test_against_a_model),
+		cmocka_unit_test(test_told_early_is_told_right),
+		cmocka_unit_test(test_early_waits_for_what_is_whole),
 		cmocka_unit_test(test_leases_of_a_row_come_in_its_order),
 		cmocka_unit_test(test_leases_that_go_before_their_time),
 		cmocka_unit_test(test_a_lease_that_runs),
