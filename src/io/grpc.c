@@ -60,6 +60,7 @@ struct grpc_call {
 	struct str upload; /* what is to be sent, from sent on */
 	size_t sent, max_message;
 	int64_t deadline_ms;
+	bool *left; /* the request's `sent`; NULL */
 	bool opener, denied, open, bulk, secret, paused, added, again;
 	bool answered; /* a response's headers came */
 	long http_status;
@@ -151,6 +152,8 @@ static size_t call_read(char *buf, size_t size, size_t n, void *arg)
 		call->paused = true;
 		return CURL_READFUNC_PAUSE;
 	}
+	if (take && call->left)
+		*call->left = true;
 	memcpy(buf, call->upload.s + call->sent, take);
 	call->sent += take;
 	if (call->open && call->sent == call->upload.len) {
@@ -378,6 +381,13 @@ static int call_launch(struct grpc_call *call, struct err *err)
 	if (call->open) {
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, NULL);
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
+	} else if (call->left) {
+		/*
+		 * Through the read callback, which can't be rewound: so we know whether anything
+		 * left, and libcurl can't send it twice (CURLOPT_SEEKFUNCTION's manual).
+		 */
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, NULL);
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->upload.len);
 	} else {
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->upload.len);
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, call->upload.s);
@@ -592,6 +602,9 @@ static int call_transport_error(struct grpc_call *call, CURLcode rc, struct err 
 		*err = call->failure;
 		return err_prefix(err, "%s sent what can't be used", where);
 	}
+	if (call->denied && call->left && !*call->left)
+		return err_set(err, ERR_IO,
+			"the connection to %s was lost before anything was sent", where);
 	if (rc == CURLE_WRITE_ERROR && !call->is_grpc)
 		return call_not_grpc(call, err);
 	if (call_never_spoke(call, rc) && !strstr(call->detail, "alert") && left > 100)
@@ -647,7 +660,8 @@ static bool call_retry(struct grpc_call *call)
 {
 	struct err err = { 0 };
 
-	if (!call->denied || call->again)
+	/* What changes something goes on the connection that is there, or nowhere. */
+	if (!call->denied || call->again || call->left)
 		return false;
 	channel_lost(call->ch);
 	call->again = true;
@@ -809,6 +823,7 @@ struct grpc_call *grpc_start(struct grpc_channel *ch, const struct grpc_request 
 	call->open = request->open;
 	call->bulk = request->bulk;
 	call->secret = request->secret;
+	call->left = request->sent;
 	call->again = false;
 	free(call->metadata.data);
 	call->metadata.data = request->metadata ? xstrdup(request->metadata) : NULL;

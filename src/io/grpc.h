@@ -56,6 +56,14 @@ struct grpc_request {
 	bool secret; /* the body is wiped from memory when it was sent */
 	size_t max_message;  /* the largest message to take */
 	int64_t deadline_ms; /* our monotonic clock; INT64_MAX: none */
+	/*
+	 * For a call that changes something: set to true as soon as a byte of the body may have
+	 * left. Such a call goes on the connection that is there and is never started again,
+	 * neither by us nor by libcurl, which else repeats a request when a connection that it used
+	 * again turns out to be dead. Must live until the call is done, or its channel dropped.
+	 * NULL: a call that only reads.
+	 */
+	bool *sent;
 };
 
 /* All is borrowed for as long as the channel lives. */

@@ -272,11 +272,14 @@ int etcd_unary_start(struct etcd_unary *u, struct grpc_channel *ch, const char *
 	struct grpc_request request = { .method = method,
 		.body = body ? body : "",
 		.len = len,
+		.metadata = u->once ? require_leader : NULL,
 		.secret = secret,
+		.sent = u->once ? &u->sent : NULL,
 		.max_message = ETCD_ANSWER_MAX,
 		.deadline_ms = deadline_ms };
 
 	u->method = method;
+	u->sent = false;
 	u->done = false;
 	u->code = GRPC_NONE;
 	err_clear(&u->err);

@@ -12,7 +12,7 @@ struct round;
 /*
  * etcd's calls, typed: requests packed, answers read. Names and numbers are those of etcd's API
  * (etcdserverpb/rpc.proto and mvccpb/kv.proto). Nothing here writes to etcd: there is no Put,
- * Delete, Txn, Grant, Revoke, KeepAlive or Compact.
+ * Grant, KeepAlive or Compact at all; what an act sends stands in etcd-write.h.
  */
 
 enum {
@@ -75,6 +75,8 @@ struct etcd_unary {
 	struct http_loop *loop;
 	void (*ended)(struct etcd_unary *u); /* NULL: only done is set */
 	void *arg;
+	bool once; /* it changes something: never sent again (grpc.h) */
+	bool sent; /* of such a one: a byte of it may have left */
 };
 
 void etcd_unary_init(struct etcd_unary *u, struct http_loop *loop);

@@ -1,6 +1,7 @@
 #ifndef SOURCE_ETCD_SOURCE_H
 #define SOURCE_ETCD_SOURCE_H
 
+#include "source/act.h"
 #include "source/etcd-rpc.h"
 #include "source/etcd-store.h"
 #include "source/source.h"
@@ -238,6 +239,12 @@ int etcd_discover(struct etcd *e, int64_t deadline_ms, struct err *err);
 
 /* ---- etcd-alarm.c ---- */
 int etcd_read_alarms(struct etcd *e, int64_t deadline_ms, struct err *err);
+
+/* ---- etcd-act.c ---- */
+enum {
+	ETCD_ACTS = 9
+};
+extern const struct act_case etcd_acts[];
 
 /* ---- etcd-examine.c ---- */
 int etcd_examine(void *state, struct round *r, struct report *report, struct err *err);

@@ -631,4 +631,6 @@ const struct source_ops source_etcd = {
 	.wait = etcd_wait,
 	.examine = etcd_examine,
 	.close = etcd_close,
+	.acts = etcd_acts,
+	.n_acts = ETCD_ACTS,
 };

@@ -1,6 +1,10 @@
 noinst_LIBRARIES += src/libsource.a
 src_libsource_a_SOURCES = \
 	src/source/etcd.c src/source/etcd-source.h \
+	src/source/etcd-act.c src/source/etcd-act.h \
+	src/source/etcd-act-look.c \
+	src/source/etcd-act-plan.c \
+	src/source/etcd-act-send.c \
 	src/source/etcd-alarm.c \
 	src/source/etcd-conn.c \
 	src/source/etcd-discover.c src/source/etcd-early.c \
@@ -12,6 +16,7 @@ src_libsource_a_SOURCES = \
 	src/source/etcd-store.c src/source/etcd-store.h \
 	src/source/etcd-tell.c \
 	src/source/etcd-ttl.c \
+	src/source/etcd-write.c src/source/etcd-write.h \
 	src/source/option.c \
 	src/source/postgres.c src/source/postgres.h \
 	src/source/postgres-act.c src/source/postgres-act.h \
