@@ -59,3 +59,11 @@ tests_bin_fuzz_postgres_SOURCES = tests/fuzz/postgres.c tests/unit/source/fake-r
 	tests/unit/source/fake-round.h tests/unit/source/pg-answers.h
 tests_bin_fuzz_postgres_LDADD = $(SOURCE_LIBS)
 tests_bin_fuzz_postgres_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-kubeconfig tests/bin/fuzz-kube-grant
+tests_bin_fuzz_kubeconfig_SOURCES = tests/fuzz/kubeconfig.c
+tests_bin_fuzz_kubeconfig_LDADD = $(IO_LIBS)
+tests_bin_fuzz_kubeconfig_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+tests_bin_fuzz_kube_grant_SOURCES = tests/fuzz/kube-grant.c
+tests_bin_fuzz_kube_grant_LDADD = $(IO_LIBS)
+tests_bin_fuzz_kube_grant_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)

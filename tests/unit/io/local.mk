@@ -11,3 +11,9 @@ tests_bin_test_io_grpc_frame_SOURCES = tests/unit/io/test-grpc-frame.c tests/uni
 tests_bin_test_io_grpc_frame_LDADD = $(IO_TEST_LIBS)
 tests_bin_test_io_http_SOURCES = tests/unit/io/test-http.c tests/unit/unit.h
 tests_bin_test_io_http_LDADD = $(IO_TEST_LIBS)
+
+unit_tests += tests/bin/test-io-kubeconfig tests/bin/test-io-rest
+tests_bin_test_io_kubeconfig_SOURCES = tests/unit/io/test-kubeconfig.c tests/unit/unit.h
+tests_bin_test_io_kubeconfig_LDADD = $(IO_TEST_LIBS)
+tests_bin_test_io_rest_SOURCES = tests/unit/io/test-rest.c tests/unit/unit.h
+tests_bin_test_io_rest_LDADD = $(IO_TEST_LIBS)

@@ -212,6 +212,46 @@ static void test_made(void **state)
 	yaml_node_free(map);
 }
 
+/* As programs in Go take them. */
+static void test_types(void **state)
+{
+	static const char *const of_type[][20] = {
+		[YAML_TYPE_NULL] = { "", "~", "null", "Null", "NULL" },
+		[YAML_TYPE_BOOL] = { "y", "Y", "yes", "True", "TRUE", "on", "n", "no", "off",
+			"false" },
+		[YAML_TYPE_NUMBER] = { "0", "-1", "+1", "1_000", "0x1f", "0b101", "0o17", "017",
+			"08", "1.5", ".5", "1.", "1e3", "-1E-3", "99999999999999999999999", ".inf",
+			"-.Inf", ".NaN", "18446744073709551615" },
+		[YAML_TYPE_TEXT] = { "a", "nULL", "yEs", "t", "1:30", "2001-01-01", "0x", "0xg",
+			"1e", "--1", "+", "-", ".", "1.2.3", "_1", "0x10000000000000000", "1 2" },
+	};
+	size_t type, i;
+
+	(void)state;
+	for (type = 0; type < ARRAY_LEN(of_type); type++) {
+		for (i = 0; i < ARRAY_LEN(of_type[0]) && of_type[type][i]; i++) {
+			struct yaml_node *node = yaml_new(YAML_SCALAR, of_type[type][i]);
+
+			if (yaml_type_of(node) != type)
+				fail_msg("%s: %d", node->text, (int)yaml_type_of(node));
+			node->quoted = true;
+			assert_int_equal(yaml_type_of(node), YAML_TYPE_TEXT);
+			yaml_node_free(node);
+		}
+	}
+}
+
+static void test_byte_order_mark(void **state)
+{
+	struct yaml_node *root = parse("\xef\xbb\xbf"
+				       "a: b\nc: d\n");
+
+	(void)state;
+	assert_string_equal(yaml_get(root, "a")->text, "b");
+	assert_int_equal(yaml_get(root, "c")->line, 2);
+	yaml_node_free(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +264,8 @@ int main(void)
 		cmocka_unit_test(test_int),
 		cmocka_unit_test(test_duration),
 		cmocka_unit_test(test_made),
+		cmocka_unit_test(test_types),
+		cmocka_unit_test(test_byte_order_mark),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
