@@ -36,6 +36,7 @@ struct script {
 	int64_t server_id;
 	int64_t timeline;
 	bool in_recovery;
+	bool also_waits; /* each holder waits as well, with the next token */
 	const char *source;
 	const char *names[SCRIPT_ROWS];
 	const char *holders[SCRIPT_ROWS]; /* NULL: not there */
@@ -81,6 +82,10 @@ static void script_put(struct script *s, struct round *r, int i)
 	snprintf(key, sizeof(key), "rev:%lld", (long long)s->tokens[i]);
 	draft_claim(d, CLAIM_HOLDER, s->holders[i], strlen(s->holders[i]), key);
 	draft_int(d, DETAIL_LEASE, 0x694d);
+	if (s->also_waits) {
+		snprintf(key, sizeof(key), "rev:%lld", (long long)s->tokens[i] + 1);
+		draft_claim(d, CLAIM_WAITER, s->holders[i], strlen(s->holders[i]), key);
+	}
 	round_put(r, draft_finish(d));
 }
 

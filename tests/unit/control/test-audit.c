@@ -1,0 +1,323 @@
+#include "config.h"
+
+#include "tests/unit/unit.h"
+#include "tests/unit/control/folder.h"
+
+#include "base/fs.h"
+#include "base/str.h"
+#include "control/audit.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct audit_entry step_down = {
+	.id = "ctl/elections/billing",
+	.verb = VERB_STEP_DOWN,
+	.identity = "node-b",
+	.key = "rev:1482",
+	.has_token = true,
+	.token = 1482,
+	.request = "delete it",
+	.reason = "why",
+};
+
+static uint64_t intent(struct audit *audit)
+{
+	struct audit_copy copy;
+	struct err err = { 0 };
+	uint64_t n = 0;
+
+	if (audit_intent(audit, &step_down, 1767323045678000, &n, &copy, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(audit_copy_wait(&copy, NULL), 0);
+	return n;
+}
+
+static void outcome(struct audit *audit, uint64_t n, const char *word)
+{
+	struct audit_entry entry = step_down;
+	struct audit_copy copy;
+
+	entry.outcome = word;
+	entry.answer = "it is gone";
+	entry.overlap = "open";
+	assert_int_equal(audit_outcome(audit, &entry, 1767323046000000, n, &copy, NULL), 0);
+	assert_int_equal(audit_copy_wait(&copy, NULL), 0);
+}
+
+static void tell_act(void *arg, const struct audit_act *act)
+{
+	str_addf(arg, "%d %s;", (int)act->n, act->outcome ? act->outcome : "-");
+}
+
+static void tell_line(void *arg, const char *line)
+{
+	str_addf(arg, "%s\n", line);
+}
+
+static void path_of(const struct audit *audit, const char *name, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s/%s", audit->folder, name);
+}
+
+/* Adds bytes at the file's end, as a program that was killed would leave them. */
+static void leave(const struct audit *audit, const char *bytes)
+{
+	char path[256];
+	int fd;
+
+	path_of(audit, "audit.jsonl", path, sizeof(path));
+	fd = open(path, O_WRONLY | O_APPEND);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, strlen(bytes)), strlen(bytes));
+	close(fd);
+}
+
+static void assert_acts(const struct audit *audit, const char *want, size_t want_broken)
+{
+	struct str text;
+	size_t broken;
+
+	str_init(&text, 1 << 20);
+	assert_int_equal(audit_acts(audit, 100000, tell_act, &text, &broken, NULL), 0);
+	assert_string_equal(text.s, want);
+	assert_int_equal(broken, want_broken);
+	str_release(&text);
+}
+
+static void an_act_has_two_lines(void **state)
+{
+	struct audit audit;
+	struct str lines;
+	json_t *json;
+	char *second;
+
+	audit_init(&audit, *state);
+	assert_int_equal(intent(&audit), 1);
+	outcome(&audit, 1, "done");
+	str_init(&lines, 1 << 20);
+	assert_int_equal(audit_lines(&audit, tell_line, &lines, NULL, NULL), 0);
+	second = strchr(lines.s, '\n') + 1;
+	second[-1] = '\0';
+	json = json_loads(lines.s, 0, NULL);
+	assert_string_equal(json_string_value(json_object_get(json, "phase")), "intent");
+	assert_true(json_is_null(json_object_get(json, "outcome")));
+	assert_string_equal(json_string_value(json_object_get(json, "schema")), "baton/1");
+	assert_string_equal(
+		json_string_value(json_object_get(json, "at")), "2026-01-02T03:04:05.678Z");
+	assert_non_null(json_string_value(json_object_get(json_object_get(json, "who"), "user")));
+	json_decref(json);
+	json = json_loads(second, 0, NULL);
+	assert_int_equal(json_integer_value(json_object_get(json, "n")), 1);
+	assert_string_equal(json_string_value(json_object_get(json, "outcome")), "done");
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(json, "target"), "token")),
+		"1482");
+	json_decref(json);
+	str_release(&lines);
+	audit_release(&audit);
+}
+
+static void half_a_line_swallows_nothing(void **state)
+{
+	struct audit audit;
+
+	audit_init(&audit, *state);
+	assert_int_equal(intent(&audit), 1);
+	leave(&audit, "{\"schema\":\"baton/1\",\"n\":2,\"pha");
+	assert_acts(&audit, "1 -;", 1);
+	assert_int_equal(intent(&audit), 2);
+	outcome(&audit, 2, "done");
+	assert_acts(&audit, "2 done;1 -;", 1);
+	leave(&audit, "not json\n{}\n{\"n\":5}\n\n");
+	assert_acts(&audit, "2 done;1 -;", 4);
+	/* Above whatever number stands there, so that none comes twice. */
+	assert_int_equal(intent(&audit), 6);
+	audit_release(&audit);
+}
+
+static void hostile_texts_stay_on_their_line(void **state)
+{
+	struct audit_entry entry = step_down;
+	struct audit_copy copy;
+	struct audit audit;
+	struct str long_text;
+	uint64_t n;
+	int i;
+
+	str_init(&long_text, 1 << 20);
+	for (i = 0; i < 40000; i++)
+		str_add(&long_text, "\"\\");
+	audit_init(&audit, *state);
+	entry.identity = "a\nb\xff\xfe\x1b[2J";
+	entry.request = entry.reason = long_text.s;
+	assert_int_equal(audit_intent(&audit, &entry, 0, &n, &copy, NULL), 0);
+	assert_int_equal(intent(&audit), 2);
+	assert_acts(&audit, "2 -;1 -;", 0);
+	str_release(&long_text);
+	audit_release(&audit);
+}
+
+static void files_rotate_and_numbers_go_on(void **state)
+{
+	struct audit audit;
+	char path[256];
+	struct stat st;
+	uint64_t n = 0;
+	int i;
+
+	audit_init(&audit, *state);
+	audit.file_max = 2000;
+	for (i = 0; i < 200; i++) {
+		assert_int_equal(intent(&audit), n + 1);
+		n++;
+		outcome(&audit, n, "done");
+	}
+	path_of(&audit, "audit.jsonl.15", path, sizeof(path));
+	assert_int_equal(stat(path, &st), 0);
+	path_of(&audit, "audit.jsonl.16", path, sizeof(path));
+	assert_int_equal(stat(path, &st), -1);
+	path_of(&audit, "audit.jsonl.1", path, sizeof(path));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	audit_release(&audit);
+}
+
+/* An intent in one file and its outcome in the next are one act. */
+static void an_act_may_lie_in_two_files(void **state)
+{
+	struct audit audit;
+	char path[256];
+	struct stat st;
+
+	audit_init(&audit, *state);
+	audit.file_max = 10;
+	assert_int_equal(intent(&audit), 1);
+	outcome(&audit, 1, "unknown");
+	path_of(&audit, "audit.jsonl.1", path, sizeof(path));
+	assert_int_equal(stat(path, &st), 0);
+	assert_acts(&audit, "1 unknown;", 0);
+	audit_release(&audit);
+}
+
+enum {
+	WRITERS = 4,
+	ACTS = 60
+};
+
+static void write_many(const char *folder)
+{
+	struct audit audit;
+	int i;
+
+	audit_init(&audit, folder);
+	audit.file_max = 20000;
+	for (i = 0; i < ACTS; i++)
+		outcome(&audit, intent(&audit), "done");
+	audit_release(&audit);
+}
+
+static void count_act(void *arg, const struct audit_act *act)
+{
+	char *seen = arg;
+
+	assert_true(act->n >= 1 && act->n <= WRITERS * ACTS);
+	assert_int_equal(seen[act->n], 0);
+	seen[act->n] = 1;
+	assert_string_equal(act->outcome, "done");
+}
+
+static void several_programs_never_mix_lines(void **state)
+{
+	char seen[WRITERS * ACTS + 1] = { 0 };
+	pid_t children[WRITERS];
+	struct audit audit;
+	size_t broken, i;
+	int status;
+
+	for (i = 0; i < WRITERS; i++) {
+		children[i] = fork();
+		if (children[i] == 0) {
+			write_many(*state);
+			_exit(0);
+		}
+	}
+	for (i = 0; i < WRITERS; i++) {
+		assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+		assert_int_equal(status, 0);
+	}
+	audit_init(&audit, *state);
+	assert_int_equal(audit_acts(&audit, 100000, count_act, seen, &broken, NULL), 0);
+	assert_int_equal(broken, 0);
+	for (i = 1; i <= WRITERS * ACTS; i++)
+		assert_int_equal(seen[i], 1);
+	audit_release(&audit);
+}
+
+/* ---- the second copy ---- */
+
+static void a_program_gets_each_line(void **state)
+{
+	char path[256], out[300];
+	struct audit audit;
+	struct str got;
+
+	audit_init(&audit, *state);
+	path_of(&audit, "copy", path, sizeof(path));
+	snprintf(out, sizeof(out), "of=%s", path);
+	audit.program = (const char *const[]){ "dd", out, "oflag=append", "conv=notrunc",
+		"status=none", NULL };
+	outcome(&audit, intent(&audit), "done");
+	str_init(&got, 1 << 20);
+	assert_int_equal(fs_read(path, &got, NULL), 0);
+	assert_non_null(strstr(got.s, "\"intent\""));
+	assert_non_null(strstr(got.s, "\"outcome\":\"done\""));
+	assert_int_equal(got.s[got.len - 1], '\n');
+	str_release(&got);
+	audit_release(&audit);
+}
+
+static void a_program_that_fails_is_told_and_stops_nothing(void **state)
+{
+	static const char *const absent[] = { "/no/such/program", NULL };
+	static const char *const failing[] = { "false", NULL };
+	static const char *const slow[] = { "sleep", "60", NULL };
+	static const char *const *const programs[] = { absent, failing, slow };
+	struct audit audit;
+	size_t i;
+
+	audit_init(&audit, *state);
+	for (i = 0; i < 3; i++) {
+		struct audit_copy copy;
+		struct err err = { 0 };
+		uint64_t n;
+
+		audit.program = programs[i];
+		assert_int_equal(audit_intent(&audit, &step_down, 0, &n, &copy, NULL), 0);
+		assert_int_equal(n, i + 1);
+		assert_true(audit_copy_wait(&copy, &err) < 0);
+		assert_non_null(strstr(err.text, "the second copy: "));
+	}
+	audit_release(&audit);
+}
+
+#define AUDIT_TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		AUDIT_TEST(an_act_has_two_lines),
+		AUDIT_TEST(half_a_line_swallows_nothing),
+		AUDIT_TEST(hostile_texts_stay_on_their_line),
+		AUDIT_TEST(files_rotate_and_numbers_go_on),
+		AUDIT_TEST(an_act_may_lie_in_two_files),
+		AUDIT_TEST(several_programs_never_mix_lines),
+		AUDIT_TEST(a_program_gets_each_line),
+		AUDIT_TEST(a_program_that_fails_is_told_and_stops_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,827 @@
+#include "config.h"
+
+#include "tests/unit/unit.h"
+#include "tests/unit/control/acting.h"
+#include "tests/unit/control/folder.h"
+
+#include "control/audit.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* Waits have a limit that only a failure reaches. */
+enum {
+	LIMIT_MS = 20000
+};
+
+/* ---- one act on the scripted source ---- */
+
+static struct gate_view *wait_for(struct acting_fleet *f, enum gate_phase phase)
+{
+	int64_t end = clock_mono_ms(&clock_system) + LIMIT_MS;
+
+	for (;;) {
+		struct gate_view *view = gate_look(f->gate);
+
+		if (view->phase >= phase)
+			return view;
+		gate_view_free(view);
+		if (clock_mono_ms(&clock_system) > end)
+			fail_msg("the gate does not get on");
+		poll(NULL, 0, 2);
+	}
+}
+
+static void begin_set(struct acting_fleet *f, const struct gate_want *wants, size_t n)
+{
+	struct board *board = fleet_board(f->fleet);
+
+	f->gate = gate_begin(f->fleet, board, wants, n, &f->options);
+	board_unref(board);
+}
+
+static void begin(struct acting_fleet *f, enum verb verb, const char *expect)
+{
+	struct gate_want want = { .verb = verb, .id = "test/x", .expect = expect };
+
+	begin_set(f, &want, 1);
+}
+
+/* Begins, confirms as it is asked, and waits for the end. */
+static enum gate_outcome carry(struct acting_fleet *f, enum verb verb, const char *expect)
+{
+	struct gate_view *view;
+	enum gate_outcome outcome;
+
+	begin(f, verb, expect);
+	view = wait_for(f, GATE_PHASE_ASKING);
+	if (view->phase == GATE_PHASE_ASKING)
+		assert_int_equal(gate_confirm(f->gate, view->to_type, "a reason", NULL), 0);
+	gate_view_free(view);
+	view = wait_for(f, GATE_PHASE_OVER);
+	outcome = view->outcome;
+	gate_view_free(view);
+	return outcome;
+}
+
+/* What the audit holds, as one text: "n verb id outcome reason;", newest first. */
+static void tell_act(void *arg, const struct audit_act *act)
+{
+	str_addf(arg, "%d %s %s %s;", (int)act->n, act->verb, act->id,
+		act->outcome ? act->outcome : "-");
+}
+
+static void assert_audit(const char *folder, const char *want)
+{
+	struct audit audit;
+	struct str text;
+	size_t broken;
+
+	audit_init(&audit, folder);
+	str_init(&text, 100000);
+	assert_int_equal(audit_acts(&audit, 1000, tell_act, &text, &broken, NULL), 0);
+	assert_string_equal(text.s, want);
+	assert_int_equal(broken, 0);
+	str_release(&text);
+	audit_release(&audit);
+}
+
+static void an_act_is_done_and_recorded(void **state)
+{
+	struct acting_fleet f;
+	char path[256];
+	struct stat st;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	assert_int_equal(carry(&f, VERB_STEP_DOWN, "node-a"), GATE_DONE);
+	assert_int_equal(f.first.sends, 1);
+	assert_int_equal(f.first.plans, 2);
+	assert_string_equal(f.first.sent_key, "rev:7");
+	assert_audit(*state, "1 step-down test/x done;");
+	snprintf(path, sizeof(path), "%s/audit.jsonl", (const char *)*state);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	acting_fleet_stop(&f);
+}
+
+static void the_next_act_has_the_next_number(void **state)
+{
+	struct acting_fleet f;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	assert_int_equal(carry(&f, VERB_STEP_DOWN, "rev:7"), GATE_DONE);
+	gate_close(f.gate);
+	assert_int_equal(carry(&f, VERB_RELEASE, "rev:7"), GATE_DONE);
+	assert_audit(*state, "2 release test/x done;1 step-down test/x done;");
+	acting_fleet_stop(&f);
+}
+
+/* ---- it is not what it was ---- */
+
+struct end {
+	const char *what;
+	unsigned changed_from, refused_from, unread_from, more_from;
+	enum tristate permission;
+	enum effect_kind effect;
+	unsigned settled_from;
+	bool undone;
+	enum gate_outcome outcome;
+	unsigned sends;
+	const char *audit;
+};
+
+static const struct end ends[] = {
+	{ "changed when it was read", .changed_from = 1, .outcome = GATE_CHANGED, .audit = "" },
+	{ "changed while the dialog was open", .changed_from = 2, .outcome = GATE_CHANGED,
+		.audit = "1 step-down test/x changed;" },
+	{ "would destroy more than was confirmed", .more_from = 2, .outcome = GATE_CHANGED,
+		.audit = "1 step-down test/x changed;" },
+	{ "the source refuses it", .refused_from = 1, .outcome = GATE_REFUSED, .audit = "" },
+	{ "refused while the dialog was open", .refused_from = 2, .outcome = GATE_REFUSED,
+		.audit = "1 step-down test/x refused;" },
+	{ "can't be read", .unread_from = 1, .outcome = GATE_REFUSED, .audit = "" },
+	{ "can't be read any more", .unread_from = 2, .outcome = GATE_REFUSED,
+		.audit = "1 step-down test/x refused;" },
+	{ "no permission", .permission = TRI_NO, .outcome = GATE_REFUSED, .audit = "" },
+	{ "the guard failed", .effect = EFFECT_CHANGED, .outcome = GATE_CHANGED, .sends = 1,
+		.audit = "1 step-down test/x changed;" },
+	{ "the server refused", .effect = EFFECT_REFUSED, .outcome = GATE_REFUSED, .sends = 1,
+		.audit = "1 step-down test/x refused;" },
+	{ "no answer", .effect = EFFECT_UNKNOWN, .outcome = GATE_UNKNOWN, .sends = 1,
+		.audit = "1 step-down test/x unknown;" },
+	{ "not sent", .effect = EFFECT_UNSENT, .outcome = GATE_REFUSED, .sends = 1,
+		.audit = "1 step-down test/x refused;" },
+	{ "in part", .effect = EFFECT_PARTIAL, .outcome = GATE_PARTIAL, .sends = 1,
+		.audit = "1 step-down test/x partial;" },
+	{ "without effect", .undone = true, .outcome = GATE_PARTIAL, .sends = 1,
+		.effect = EFFECT_DONE, .audit = "1 step-down test/x partial;" },
+	{ "effect not seen in time", .effect = EFFECT_DONE, .outcome = GATE_UNKNOWN, .sends = 1,
+		.audit = "1 step-down test/x unknown;" },
+	{ "settled after some looks", .effect = EFFECT_DONE, .settled_from = 2,
+		.outcome = GATE_DONE, .sends = 1, .audit = "1 step-down test/x done;" },
+};
+
+static void remove_audit(const char *folder)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/audit.jsonl", folder);
+	unlink(path);
+}
+
+static void the_outcome_never_lies(void **state)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(ends); i++) {
+		const struct end *end = &ends[i];
+		struct acting_fleet f;
+
+		acting_fleet_init(&f);
+		f.first.changed_from = end->changed_from;
+		f.first.refused_from = end->refused_from;
+		f.first.unread_from = end->unread_from;
+		f.first.more_from = end->more_from;
+		f.first.permission = end->permission ? end->permission : TRI_YES;
+		f.first.effect = end->effect;
+		f.first.settled_from = end->settled_from;
+		f.first.undone = end->undone;
+		acting_fleet_start(&f, *state);
+		if (carry(&f, VERB_STEP_DOWN, "node-a") != end->outcome)
+			fail_msg("%s: another outcome", end->what);
+		if (f.first.sends != end->sends)
+			fail_msg("%s: sent %u times", end->what, f.first.sends);
+		assert_audit(*state, end->audit);
+		acting_fleet_stop(&f);
+		remove_audit(*state);
+	}
+}
+
+static void what_is_unknown_says_how_to_find_out(void **state)
+{
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	f.first.effect = EFFECT_UNKNOWN;
+	acting_fleet_start(&f, *state);
+	assert_int_equal(carry(&f, VERB_STEP_DOWN, "node-a"), GATE_UNKNOWN);
+	view = gate_look(f.gate);
+	assert_non_null(view->items[0].find_out);
+	assert_non_null(strstr(view->text, "the connection broke"));
+	gate_view_free(view);
+	acting_fleet_stop(&f);
+}
+
+static void a_holder_who_is_gone_is_changed(void **state)
+{
+	struct acting_fleet f;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	assert_int_equal(carry(&f, VERB_RELEASE, "node-z"), GATE_CHANGED);
+	gate_close(f.gate);
+	assert_int_equal(carry(&f, VERB_RELEASE, "rev:6"), GATE_CHANGED);
+	assert_int_equal(f.first.plans + f.first.sends, 0);
+	acting_fleet_stop(&f);
+}
+
+static void the_token_is_compared(void **state)
+{
+	struct gate_want want = { .verb = VERB_RELEASE, .id = "test/x", .has_token = true };
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	f.options.agreed = "why";
+	acting_fleet_start(&f, *state);
+	want.token = 6;
+	begin_set(&f, &want, 1);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_CHANGED);
+	gate_view_free(view);
+	gate_close(f.gate);
+	want.token = 7;
+	begin_set(&f, &want, 1);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_DONE);
+	gate_view_free(view);
+	/* What was agreed to beforehand is recorded even when it came to nothing. */
+	assert_audit(*state, "2 release test/x done;1 release test/x changed;");
+	acting_fleet_stop(&f);
+}
+
+static void an_unknown_id_is_absent(void **state)
+{
+	struct gate_want want = { .verb = VERB_RELEASE, .id = "test/never" };
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	begin_set(&f, &want, 1);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_REFUSED);
+	assert_true(view->items[0].absent);
+	gate_view_free(view);
+	acting_fleet_stop(&f);
+}
+
+static void wait_until_gone(struct acting_fleet *f, const char *id)
+{
+	int64_t end = clock_mono_ms(&clock_system) + LIMIT_MS;
+	bool there = true;
+
+	while (there && clock_mono_ms(&clock_system) < end) {
+		struct board *board = fleet_board(f->fleet);
+
+		there = board_find(board, id, NULL) != NULL;
+		board_unref(board);
+		poll(NULL, 0, 2);
+	}
+	assert_false(there);
+}
+
+static void an_id_that_was_there_has_changed(void **state)
+{
+	struct gate_want want = { .verb = VERB_RELEASE, .id = "test/x", .expect = "node-a" };
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	f.first.script.mechanism = MECH_PG_ADVISORY; /* no row stays of it */
+	acting_fleet_start(&f, *state);
+	pthread_mutex_lock(&f.first.script.mutex);
+	f.first.script.names[0] = NULL;
+	pthread_mutex_unlock(&f.first.script.mutex);
+	wait_until_gone(&f, "test/x");
+	begin_set(&f, &want, 1);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_CHANGED);
+	assert_false(view->items[0].absent);
+	assert_non_null(strstr(view->text, "was there until"));
+	gate_view_free(view);
+	acting_fleet_stop(&f);
+}
+
+/* ---- who may, and when ---- */
+
+static const char *refusal(struct acting_fleet *f, char *buf, size_t size)
+{
+	struct gate_view *view;
+
+	begin(f, VERB_STEP_DOWN, "node-a");
+	view = wait_for(f, GATE_PHASE_ASKING);
+	snprintf(buf, size, "%s", view->phase == GATE_PHASE_ASKING ? "" : view->text);
+	gate_view_free(view);
+	gate_close(f->gate);
+	f->gate = NULL;
+	return buf;
+}
+
+static void the_console_is_read_only_until_it_is_armed(void **state)
+{
+	struct acting_fleet f;
+	char why[400];
+
+	acting_fleet_init(&f);
+	f.options.way = GATE_WAY_CONSOLE;
+	acting_fleet_start(&f, *state);
+	assert_non_null(strstr(refusal(&f, why, sizeof(why)), "read only"));
+	assert_int_equal(gate_arm(f.fleet, "other", 60000, NULL), 0);
+	assert_non_null(strstr(refusal(&f, why, sizeof(why)), "read only"));
+	assert_int_equal(gate_armed_ms(f.fleet, "test"), 0);
+	assert_true(gate_armed_ms(f.fleet, NULL) > 50000);
+	assert_int_equal(gate_arm(f.fleet, "test", 60000, NULL), 0);
+	assert_string_equal(refusal(&f, why, sizeof(why)), "");
+	gate_disarm(f.fleet, NULL);
+	assert_non_null(strstr(refusal(&f, why, sizeof(why)), "read only"));
+	assert_int_equal(f.first.sends, 0);
+	acting_fleet_stop(&f);
+}
+
+static void arming_that_ends_while_the_dialog_is_open_refuses(void **state)
+{
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	f.options.way = GATE_WAY_CONSOLE;
+	acting_fleet_start(&f, *state);
+	assert_int_equal(gate_arm(f.fleet, NULL, 300, NULL), 0);
+	begin(&f, VERB_STEP_DOWN, "node-a");
+	gate_view_free(wait_for(&f, GATE_PHASE_ASKING));
+	while (gate_armed_ms(f.fleet, NULL) > 0)
+		poll(NULL, 0, 5);
+	assert_int_equal(gate_confirm(f.gate, "node-a", NULL, NULL), 0);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_REFUSED);
+	assert_non_null(strstr(view->text, "read only"));
+	assert_int_equal(f.first.sends, 0);
+	gate_view_free(view);
+	acting_fleet_stop(&f);
+}
+
+static void what_the_config_forbids_is_refused(void **state)
+{
+	struct err err = { 0 };
+	struct acting_fleet f;
+	char why[400];
+
+	acting_fleet_init(&f);
+	f.configs[0].protect = true;
+	acting_fleet_start(&f, *state);
+	assert_non_null(strstr(refusal(&f, why, sizeof(why)), "protects"));
+	assert_int_equal(gate_arm(f.fleet, "test", 1000, &err), ERR_DENIED);
+	f.configs[0].protect = false;
+	f.settings.read_only = true;
+	assert_non_null(strstr(refusal(&f, why, sizeof(why)), "read_only"));
+	assert_int_equal(gate_arm(f.fleet, NULL, 1000, &err), ERR_DENIED);
+	assert_int_equal(f.first.sends, 0);
+	acting_fleet_stop(&f);
+}
+
+static void a_source_that_fails_is_refused(void **state)
+{
+	int64_t end = clock_mono_ms(&clock_system) + LIMIT_MS;
+	struct acting_fleet f;
+	bool failing = false;
+	char why[400];
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	pthread_mutex_lock(&f.first.script.mutex);
+	err_set(&f.first.script.fail, ERR_CONNECT, "refused");
+	pthread_mutex_unlock(&f.first.script.mutex);
+	while (!failing && clock_mono_ms(&clock_system) < end) {
+		struct board *board = fleet_board(f.fleet);
+
+		failing = board->snapshots[0]->state == SOURCE_FAILING;
+		board_unref(board);
+		poll(NULL, 0, 2);
+	}
+	assert_non_null(strstr(refusal(&f, why, sizeof(why)), "can't be read now"));
+	assert_int_equal(f.first.plans, 0);
+	acting_fleet_stop(&f);
+}
+
+static void the_menu_says_why_not(void **state)
+{
+	struct acting_fleet f;
+	struct board *board;
+	char *why;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	board = fleet_board(f.fleet);
+	why = gate_hinder(f.fleet, board, "test/x", "rev:7", VERB_STEP_DOWN, GATE_WAY_CONSOLE);
+	assert_non_null(strstr(why, "read only"));
+	free(why);
+	assert_null(
+		gate_hinder(f.fleet, board, "test/x", "rev:7", VERB_STEP_DOWN, GATE_WAY_COMMAND));
+	why = gate_hinder(f.fleet, board, "test/x", "rev:7", VERB_CANCEL, GATE_WAY_COMMAND);
+	assert_string_equal(why, "cancel does not work on etcd-election");
+	free(why);
+	board_unref(board);
+	acting_fleet_stop(&f);
+}
+
+/* ---- whom it means ---- */
+
+static void an_identity_that_several_hold_is_refused_with_their_keys(void **state)
+{
+	struct gate_want want = { .verb = VERB_RELEASE, .id = "test/x", .expect = "node-a" };
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	f.first.script.also_waits = true;
+	acting_fleet_start(&f, *state);
+	begin_set(&f, &want, 1);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_REFUSED);
+	assert_non_null(strstr(view->text, "rev:7"));
+	assert_non_null(strstr(view->text, "rev:8"));
+	gate_view_free(view);
+	gate_close(f.gate);
+	assert_int_equal(carry(&f, VERB_RELEASE, "rev:8"), GATE_DONE);
+	assert_string_equal(f.first.sent_key, "rev:8");
+	gate_close(f.gate);
+	/* Only a holder can step down. */
+	assert_int_equal(carry(&f, VERB_STEP_DOWN, "node-a"), GATE_DONE);
+	assert_string_equal(f.first.sent_key, "rev:7");
+	acting_fleet_stop(&f);
+}
+
+static void an_identity_that_looks_like_a_key_does_not_hit_another(void **state)
+{
+	struct gate_want want = { .verb = VERB_RELEASE, .id = "test/x", .key = "rev:9" };
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	f.first.script.holders[0] = "rev:9";
+	acting_fleet_start(&f, *state);
+	begin_set(&f, &want, 1);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_CHANGED);
+	gate_view_free(view);
+	acting_fleet_stop(&f);
+}
+
+/* ---- confirming ---- */
+
+static void enter_alone_never_confirms(void **state)
+{
+	static const char *const wrong[] = { "", " ", "y", "yes", "node-", "node-a ", "Node-a" };
+	struct acting_fleet f;
+	struct gate_view *view;
+	size_t i;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	begin(&f, VERB_STEP_DOWN, "node-a");
+	view = wait_for(&f, GATE_PHASE_ASKING);
+	assert_int_equal(view->ask, GATE_ASK_HOLDER);
+	assert_string_equal(view->to_type, "node-a");
+	for (i = 0; i < ARRAY_LEN(wrong); i++)
+		assert_int_equal(gate_confirm(f.gate, wrong[i], "why", NULL), ERR_USAGE);
+	assert_int_equal(f.first.sends, 0);
+	assert_true(gate_cancel(f.gate));
+	gate_view_free(view);
+	view = gate_look(f.gate);
+	assert_int_equal(view->outcome, GATE_CANCELLED);
+	gate_view_free(view);
+	assert_int_equal(gate_confirm(f.gate, "node-a", "why", NULL), ERR_UNSUPPORTED);
+	assert_audit(*state, "");
+	acting_fleet_stop(&f);
+}
+
+static void production_wants_the_name_and_a_reason(void **state)
+{
+	static const char *const words[] = { NULL, "prod", "PROD-eu", "live" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(words); i++) {
+		struct acting_fleet f;
+		struct gate_view *view;
+
+		acting_fleet_init(&f);
+		f.configs[0].environment = words[i];
+		f.options.way = GATE_WAY_CONSOLE;
+		acting_fleet_start(&f, *state);
+		assert_int_equal(gate_arm(f.fleet, NULL, INT64_MAX, NULL), 0);
+		begin(&f, VERB_SUSPEND, NULL);
+		view = wait_for(&f, GATE_PHASE_ASKING);
+		assert_int_equal(view->ask, GATE_ASK_NAME);
+		assert_true(view->needs_reason);
+		assert_string_equal(view->to_type, "test/x");
+		assert_int_equal(gate_confirm(f.gate, "y", "why", NULL), ERR_USAGE);
+		assert_int_equal(gate_confirm(f.gate, "test/x", "", NULL), ERR_USAGE);
+		assert_int_equal(gate_confirm(f.gate, "test/x", "  ", NULL), ERR_USAGE);
+		assert_int_equal(gate_confirm(f.gate, "test/x", "why", NULL), 0);
+		gate_view_free(view);
+		view = wait_for(&f, GATE_PHASE_OVER);
+		assert_int_equal(view->outcome, GATE_DONE);
+		gate_view_free(view);
+		acting_fleet_stop(&f);
+	}
+}
+
+static void a_reversible_verb_wants_y(void **state)
+{
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	f.options.way = GATE_WAY_CONSOLE;
+	acting_fleet_start(&f, *state);
+	assert_int_equal(gate_arm(f.fleet, "test", INT64_MAX, NULL), 0);
+	begin(&f, VERB_SUSPEND, NULL);
+	view = wait_for(&f, GATE_PHASE_ASKING);
+	assert_int_equal(view->ask, GATE_ASK_YES);
+	assert_int_equal(gate_confirm(f.gate, "", NULL, NULL), ERR_USAGE);
+	assert_int_equal(gate_confirm(f.gate, "y", NULL, NULL), 0);
+	gate_view_free(view);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_DONE);
+	gate_view_free(view);
+	acting_fleet_stop(&f);
+}
+
+static void hostile_names_are_typed_as_ascii(void **state)
+{
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	f.first.script.holders[0] = "n\xc3\xb6"
+				    "de\x1b[2J";
+	acting_fleet_start(&f, *state);
+	begin(&f, VERB_STEP_DOWN, NULL);
+	view = wait_for(&f, GATE_PHASE_ASKING);
+	assert_string_equal(view->to_type, "n\\xc3\\xb6"
+					   "de\\x1b[2J");
+	assert_int_equal(gate_confirm(f.gate, view->to_type, "why", NULL), 0);
+	gate_view_free(view);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_DONE);
+	gate_view_free(view);
+	acting_fleet_stop(&f);
+}
+
+/* ---- a set ---- */
+
+static void a_set_stops_at_the_first_surprise(void **state)
+{
+	struct gate_want wants[] = {
+		{ .verb = VERB_RELEASE, .id = "test/x", .key = "rev:7" },
+		{ .verb = VERB_RELEASE, .id = "other/x", .key = "rev:7" },
+		{ .verb = VERB_RELEASE, .id = "test/y", .key = "rev:9" },
+	};
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	f.first.script.names[1] = "y";
+	f.first.script.holders[1] = "node-y";
+	f.first.script.tokens[1] = 9;
+	f.second.effect = EFFECT_CHANGED;
+	acting_fleet_start(&f, *state);
+	begin_set(&f, wants, 3);
+	view = wait_for(&f, GATE_PHASE_ASKING);
+	assert_int_equal(view->n_items, 3);
+	assert_non_null(view->items[2].forecast);
+	assert_string_equal(view->to_type, "release 3");
+	assert_int_equal(gate_confirm(f.gate, "release 3", "why", NULL), 0);
+	gate_view_free(view);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_PARTIAL);
+	assert_int_equal(view->items[0].outcome, GATE_DONE);
+	assert_int_equal(view->items[1].outcome, GATE_CHANGED);
+	assert_int_equal(view->items[2].outcome, GATE_CANCELLED);
+	assert_int_equal(f.first.sends, 1);
+	assert_non_null(strstr(view->text, "1 of 3 done; stopped at other/x"));
+	gate_view_free(view);
+	acting_fleet_stop(&f);
+}
+
+static void a_set_with_one_that_can_not_be_done_does_nothing(void **state)
+{
+	struct gate_want wants[] = {
+		{ .verb = VERB_RELEASE, .id = "test/x", .key = "rev:7" },
+		{ .verb = VERB_RELEASE, .id = "other/x", .key = "rev:6" },
+	};
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	begin_set(&f, wants, 2);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_CHANGED);
+	assert_int_equal(view->items[0].outcome, GATE_CANCELLED);
+	assert_int_equal(f.first.sends + f.second.sends, 0);
+	gate_view_free(view);
+	acting_fleet_stop(&f);
+}
+
+/* ---- faults ---- */
+
+static void an_audit_that_can_not_be_written_stops_the_act(void **state)
+{
+	struct acting_fleet f;
+	char path[256];
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	/* Also root can't write into a folder that is in the file's place. */
+	snprintf(path, sizeof(path), "%s/audit.jsonl", (const char *)*state);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(carry(&f, VERB_STEP_DOWN, "node-a"), GATE_REFUSED);
+	assert_int_equal(f.first.sends, 0);
+	acting_fleet_stop(&f);
+	rmdir(path);
+}
+
+static void a_full_disk_stops_the_act(void **state)
+{
+	struct rlimit old, small;
+	struct acting_fleet f;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	assert_int_equal(carry(&f, VERB_STEP_DOWN, "node-a"), GATE_DONE);
+	gate_close(f.gate);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = (struct rlimit){ .rlim_cur = 1200, .rlim_max = old.rlim_max };
+	setrlimit(RLIMIT_FSIZE, &small);
+	assert_int_equal(carry(&f, VERB_STEP_DOWN, "node-a"), GATE_REFUSED);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(f.first.sends, 1);
+	assert_audit(*state, "1 step-down test/x done;");
+	acting_fleet_stop(&f);
+}
+
+static void die(struct acting *a)
+{
+	(void)a;
+	kill(getpid(), SIGKILL);
+}
+
+static void a_crash_leaves_an_intent_without_an_outcome(void **state)
+{
+	struct acting_fleet f;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		acting_fleet_init(&f);
+		f.first.sending = die;
+		acting_fleet_start(&f, *state);
+		carry(&f, VERB_STEP_DOWN, "node-a");
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_audit(*state, "1 step-down test/x -;");
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	assert_int_equal(carry(&f, VERB_STEP_DOWN, "node-a"), GATE_DONE);
+	assert_audit(*state, "2 step-down test/x done;1 step-down test/x -;");
+	acting_fleet_stop(&f);
+}
+
+static void ending_the_program_while_it_verifies_records_what_is_known(void **state)
+{
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	f.first.settled_from = 0;
+	f.options.settle_ms = 1000 * 1000;
+	acting_fleet_start(&f, *state);
+	begin(&f, VERB_STEP_DOWN, "node-a");
+	gate_view_free(wait_for(&f, GATE_PHASE_ASKING));
+	assert_int_equal(gate_confirm(f.gate, "node-a", "why", NULL), 0);
+	for (;;) {
+		unsigned looks;
+
+		pthread_mutex_lock(&f.first.script.mutex);
+		looks = f.first.looks;
+		pthread_mutex_unlock(&f.first.script.mutex);
+		if (looks)
+			break;
+		poll(NULL, 0, 2);
+	}
+	assert_true(fleet_stop(f.fleet, LIMIT_MS));
+	view = gate_look(f.gate);
+	assert_int_equal(view->phase, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_UNKNOWN);
+	gate_view_free(view);
+	assert_audit(*state, "1 step-down test/x unknown;");
+	acting_fleet_stop(&f);
+}
+
+static void nobody_else_waits_for_an_act(void **state)
+{
+	struct acting_fleet f;
+	struct gate_view *view;
+	unsigned polls, now;
+
+	acting_fleet_init(&f);
+	f.first.hang_plan = true;
+	acting_fleet_start(&f, *state);
+	begin(&f, VERB_STEP_DOWN, "node-a");
+	view = gate_look(f.gate);
+	assert_int_equal(view->phase, GATE_PHASE_READING);
+	gate_view_free(view);
+	pthread_mutex_lock(&f.second.script.mutex);
+	polls = f.second.script.polls;
+	do {
+		pthread_cond_wait(&f.second.script.polled, &f.second.script.mutex);
+		now = f.second.script.polls;
+	} while (now < polls + 3);
+	pthread_mutex_unlock(&f.second.script.mutex);
+	assert_true(gate_cancel(f.gate));
+	pthread_mutex_lock(&f.first.script.mutex);
+	f.first.script.release = true;
+	pthread_cond_broadcast(&f.first.script.polled);
+	pthread_mutex_unlock(&f.first.script.mutex);
+	gate_view_free(wait_for(&f, GATE_PHASE_OVER));
+	assert_int_equal(f.first.sends, 0);
+	acting_fleet_stop(&f);
+}
+
+static void a_paused_console_can_act(void **state)
+{
+	struct acting_fleet f;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	fleet_pause(f.fleet, true);
+	assert_int_equal(carry(&f, VERB_STEP_DOWN, "node-a"), GATE_DONE);
+	acting_fleet_stop(&f);
+}
+
+static void a_forecast_sends_nothing(void **state)
+{
+	struct acting_fleet f;
+	struct gate_view *view;
+
+	acting_fleet_init(&f);
+	f.settings.read_only = true;
+	f.options.forecast_only = true;
+	acting_fleet_start(&f, *state);
+	begin(&f, VERB_STEP_DOWN, "node-a");
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_non_null(view->items[0].forecast);
+	assert_false(view->items[0].forecast->allowed);
+	assert_string_equal(view->items[0].forecast->request, "delete rev:7");
+	assert_int_equal(f.first.sends, 0);
+	gate_view_free(view);
+	assert_audit(*state, "");
+	acting_fleet_stop(&f);
+}
+
+#define GATE_TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		GATE_TEST(an_act_is_done_and_recorded),
+		GATE_TEST(the_next_act_has_the_next_number),
+		GATE_TEST(the_outcome_never_lies),
+		GATE_TEST(what_is_unknown_says_how_to_find_out),
+		GATE_TEST(a_holder_who_is_gone_is_changed),
+		GATE_TEST(the_token_is_compared),
+		GATE_TEST(an_unknown_id_is_absent),
+		GATE_TEST(an_id_that_was_there_has_changed),
+		GATE_TEST(the_console_is_read_only_until_it_is_armed),
+		GATE_TEST(arming_that_ends_while_the_dialog_is_open_refuses),
+		GATE_TEST(what_the_config_forbids_is_refused),
+		GATE_TEST(a_source_that_fails_is_refused),
+		GATE_TEST(the_menu_says_why_not),
+		GATE_TEST(an_identity_that_several_hold_is_refused_with_their_keys),
+		GATE_TEST(an_identity_that_looks_like_a_key_does_not_hit_another),
+		GATE_TEST(enter_alone_never_confirms),
+		GATE_TEST(production_wants_the_name_and_a_reason),
+		GATE_TEST(a_reversible_verb_wants_y),
+		GATE_TEST(hostile_names_are_typed_as_ascii),
+		GATE_TEST(a_set_stops_at_the_first_surprise),
+		GATE_TEST(a_set_with_one_that_can_not_be_done_does_nothing),
+		GATE_TEST(an_audit_that_can_not_be_written_stops_the_act),
+		GATE_TEST(a_full_disk_stops_the_act),
+		GATE_TEST(a_crash_leaves_an_intent_without_an_outcome),
+		GATE_TEST(ending_the_program_while_it_verifies_records_what_is_known),
+		GATE_TEST(nobody_else_waits_for_an_act),
+		GATE_TEST(a_paused_console_can_act),
+		GATE_TEST(a_forecast_sends_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
