@@ -54,17 +54,46 @@ static int server_minor(const struct judging *j)
 	return minor > 0 && minor < 1000 ? (int)minor : -1;
 }
 
+/*
+ * The first slot after a moment, counted from the last that was started: "@every" has no slots but
+ * those.
+ */
+static bool coming_slot(const struct judging *j, int64_t after_us, int64_t *ret_us)
+{
+	int64_t last = last_slot_us(j), base = last == TIME_UNKNOWN ? after_us : last;
+
+	if (base < after_us)
+		schedule_latest(j->s->schedule, base, after_us, &base);
+	return schedule_next(j->s->schedule, base, ret_us);
+}
+
+/*
+ * What the controller makes of the slots since the last that was started. For "@every" with a
+ * deadline it counts from a moment that moves with the clock; the slots since the last are told.
+ */
+static void missed_slots(const struct judging *j, struct cron_missed *ret)
+{
+	const struct schedule *s = j->s->schedule;
+
+	schedule_missed(
+		s, last_slot_us(j), s && s->cron.every_s ? -1 : deadline_s(j), j->cluster_us, ret);
+}
+
 /* ---- switched off ---- */
 
 /* The slot that a resume starts at once; false: none. */
-static bool resume_slot(const struct judging *j, struct cron_missed *missed)
+static bool resume_slot(struct judging *j, struct cron_missed *missed)
 {
-	int64_t last = last_slot_us(j);
+	int64_t deadline = deadline_s(j), over_us;
 
-	if (last == TIME_UNKNOWN)
+	if (last_slot_us(j) == TIME_UNKNOWN)
 		return false;
-	schedule_missed(j->s->schedule, last, deadline_s(j), j->cluster_us, missed);
-	return missed->has_latest;
+	missed_slots(j, missed);
+	if (!missed->has_latest || deadline < 0 || deadline >= INT32_MAX)
+		return missed->has_latest;
+	over_us = missed->latest_us + deadline * 1000000;
+	judging_until(j, over_us);
+	return j->cluster_us <= over_us;
 }
 
 /* Within which time a slot may still be started, for a sentence. */
@@ -91,13 +120,10 @@ static void judge_suspended(struct judging *j)
 	if (!is_suspended(j))
 		return;
 	judging_state(j, STATE_SUSPENDED);
-	if (schedule_next(j->s->schedule, j->cluster_us, &next))
+	if (coming_slot(j, j->cluster_us, &next))
 		judging_until(j, next);
 	if (!resume_slot(j, &missed))
 		return;
-	/* What the deadline lets pass is over at a moment of its own. */
-	if (deadline_s(j) >= 0 && deadline_s(j) < INT32_MAX)
-		judging_until(j, missed.latest_us + deadline_s(j) * 1000000 + 1);
 	blocked = policy_is(j, "Forbid") && blocking_run(j);
 	n = slots_since_last(j, j->cluster_us, COUNT_MOST);
 	if (n > 1)
@@ -146,7 +172,7 @@ static void judge_blocked(struct judging *j)
 
 	if (!run)
 		return;
-	if (schedule_next(j->s->schedule, j->cluster_us, &next))
+	if (coming_slot(j, j->cluster_us, &next))
 		judging_until(j, next);
 	lost = slots_since_last(j, j->cluster_us, COUNT_MOST);
 	if (lost < 1 || !schedule_next(j->s->schedule, last_slot_us(j), &first))
@@ -246,15 +272,20 @@ static bool around_hand_over(const struct judging *j, int64_t slot_us, char *buf
 }
 
 /* What may still become of the last missed slot. */
-static const char *say_start(const struct judging *j, const struct cron_missed *missed, char *buf)
+static const char *say_start(
+	struct judging *j, const struct cron_missed *missed, int64_t latest_us, char *buf)
 {
+	int64_t deadline = deadline_s(j), over_us;
 	char limit[2 * CLOCK_TEXT_MAX];
 
-	if (missed->has_latest)
-		snprintf(buf, WHO_MAX, "; it may still be started");
-	else if (deadline_s(j) >= 0)
+	over_us =
+		deadline >= 0 && deadline < INT32_MAX ? latest_us + deadline * 1000000 : INT64_MAX;
+	judging_until(j, over_us);
+	if (j->cluster_us > over_us)
 		snprintf(buf, WHO_MAX, "; its time to start (%s) is over, so it is lost",
 			say_deadline(j, limit));
+	else if (missed->has_latest)
+		snprintf(buf, WHO_MAX, "; it may still be started");
 	else
 		snprintf(buf, WHO_MAX,
 			"; the controller finds none to start, since the schedule is uneven");
@@ -276,12 +307,12 @@ static void add_missed(struct judging *j, int64_t n, int64_t first_us, int64_t l
 	struct cron_missed missed;
 	bool handed_over = around_hand_over(j, latest_us, hands), many;
 
-	schedule_missed(j->s->schedule, last_slot_us(j), deadline_s(j), j->cluster_us, &missed);
+	missed_slots(j, &missed);
 	many = is_many(j, &missed);
 	if (many && missed.estimate > n)
 		n = missed.estimate;
 	say_slot(j, latest, latest_us);
-	say_start(j, &missed, start);
+	say_start(j, &missed, latest_us, start);
 	if (n == 1)
 		verdict_add(j->out, FINDING_MISSED_SLOTS, SEVERITY_WARN, TIME_UNKNOWN,
 			"The slot %s has no run%s.%s", latest, start, hands);
@@ -309,7 +340,10 @@ static void judge_missed(struct judging *j)
 		return;
 	}
 	add_missed(j, n, first, latest);
-	if (schedule_next(j->s->schedule, until, &first))
+	/* The controller's estimate rises with each slot, before that one is missed. */
+	if (coming_slot(j, j->cluster_us, &first))
+		judging_until(j, first);
+	if (coming_slot(j, until, &first))
 		judging_until(j, first + late_us(j));
 }
 

@@ -20,6 +20,9 @@ enum {
 	DEADLINE_SLACK_MS = 30000, /* the controller ends a run soon after its deadline */
 };
 
+/* A slot that is further away is told with its date. */
+#define DATED_US (INT64_C(43200) * 1000000)
+
 bool policy_is(const struct judging *j, const char *policy)
 {
 	return strcmp(singleton_text(j->s, DETAIL_POLICY, "Allow"), policy) == 0;
@@ -27,18 +30,19 @@ bool policy_is(const struct judging *j, const char *policy)
 
 /* ---- words ---- */
 
-const char *say_slot(const struct judging *j, char *buf, int64_t slot_us)
+const char *say_slot(struct judging *j, char *buf, int64_t slot_us)
 {
 	const struct schedule *schedule = j->s->schedule;
 	const struct zone *zone = schedule ? schedule_zone(schedule) : zone_utc();
-	int64_t away_s = clock_minus(slot_us, j->cluster_us) / 1000000;
+	int64_t away_us = clock_minus(slot_us, j->cluster_us);
 	const char *name = schedule && schedule->zone ? schedule->zone_name : "UTC";
 	char date[40] = "", seconds[8] = "";
 	struct civil at;
 
 	zone_civil(zone, slot_us / 1000000, &at);
-	if (away_s > 43200 || away_s < -43200)
+	if (away_us > DATED_US || away_us < -DATED_US)
 		snprintf(date, sizeof(date), "%04" PRId64 "-%02d-%02d ", at.year, at.month, at.day);
+	judging_until(j, clock_minus(slot_us, away_us > DATED_US ? DATED_US : -DATED_US));
 	if (at.second)
 		snprintf(seconds, sizeof(seconds), ":%02d", at.second);
 	snprintf(buf, SLOT_TEXT_MAX, "%s%02d:%02d%s%s%s", date, at.hour, at.minute, seconds,
@@ -46,7 +50,7 @@ const char *say_slot(const struct judging *j, char *buf, int64_t slot_us)
 	return buf;
 }
 
-const char *say_run(const struct judging *j, char *buf, const struct run *run)
+const char *say_run(struct judging *j, char *buf, const struct run *run)
 {
 	char name[WHO_MAX], slot[SLOT_TEXT_MAX];
 
@@ -147,7 +151,7 @@ static void say_over(struct judging *j, char *buf, const struct run *run)
 }
 
 /* Of a run that is not over: from what its pods show. */
-static void say_pods(const struct judging *j, char *buf, const struct run *run)
+static void say_pods(struct judging *j, char *buf, const struct run *run)
 {
 	const struct pod *alive = run_pod(run, TRI_YES, 0), *lost = run_pod(run, TRI_UNKNOWN, 0);
 	const struct detail *suspended = run_detail(run, DETAIL_JOB_SUSPENDED);

@@ -14,9 +14,9 @@ enum {
 
 bool policy_is(const struct judging *j, const char *policy);
 /* "14:00Z", "02:30 Europe/Zurich", with its date when it is half a day away. */
-const char *say_slot(const struct judging *j, char *buf, int64_t slot_us);
+const char *say_slot(struct judging *j, char *buf, int64_t slot_us);
 /* "close-29374620 (slot 14:00Z)", "close-manual-x (started by hand)" */
-const char *say_run(const struct judging *j, char *buf, const struct run *run);
+const char *say_run(struct judging *j, char *buf, const struct run *run);
 /* Why a run is not over, as a clause: "pod close-1-x on node n3 runs"; "" when nothing tells. */
 const char *say_why(struct judging *j, char *buf, const struct run *run);
 

@@ -45,3 +45,15 @@ tests_bin_test_model_board_LDADD = $(MODEL_TEST_LIBS)
 unit_tests += tests/bin/test-model-chart
 tests_bin_test_model_chart_SOURCES = tests/unit/model/test-chart.c tests/unit/unit.h
 tests_bin_test_model_chart_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-run
+tests_bin_test_model_run_SOURCES = tests/unit/model/test-run.c tests/unit/unit.h
+tests_bin_test_model_run_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-schedule
+tests_bin_test_model_schedule_SOURCES = tests/unit/model/test-schedule.c tests/unit/unit.h
+tests_bin_test_model_schedule_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-runs-judged
+tests_bin_test_model_runs_judged_SOURCES = tests/unit/model/test-runs-judged.c tests/unit/unit.h
+tests_bin_test_model_runs_judged_LDADD = $(MODEL_TEST_LIBS)

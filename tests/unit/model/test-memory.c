@@ -972,6 +972,165 @@ static void a_merge_keeps_the_cap(void **state)
 	memory_release(&few);
 }
 
+/* ---- Leases and CronJobs ---- */
+
+static struct remembered *see_lease(struct memory *m, int64_t at, const char *key,
+	const char *identity, int64_t token, int64_t renewed, struct observed *o)
+{
+	struct singleton *s;
+	struct remembered *r;
+
+	draft_begin(draft, MECH_K8S_LEASE, "s", "lease/a/b", 9);
+	draft_token(draft, TOKEN_LEASE_TRANSITIONS, token);
+	draft_int(draft, DETAIL_RENEW_TIME, renewed);
+	draft_int(draft, DETAIL_DURATION, 15);
+	draft_int(draft, DETAIL_SKEW, at);
+	draft_claim(draft, CLAIM_HOLDER, identity, strlen(identity), key);
+	s = draft_finish(draft);
+	r = memory_observe(m, s, 1000 + at * 1000, start_us + at * 1000000, o);
+	singleton_unref(s);
+	return r;
+}
+
+/* A round through the file, as a command that ends and the next one make it. */
+static void reload(struct memory *m)
+{
+	struct err err = { 0 };
+	struct str bytes;
+
+	str_init(&bytes, 1 << 20);
+	memory_write(m, &bytes);
+	memory_release(m);
+	memory_init(m);
+	assert_int_equal(memory_read(m, bytes.s, bytes.len, &err), 0);
+	str_release(&bytes);
+}
+
+static void a_lease_changes_when_its_record_does(void **state)
+{
+	struct observed o;
+	struct memory m;
+	struct remembered *r;
+
+	(void)state;
+	memory_init(&m);
+	r = see_lease(&m, 0, "uid:1/n/4", "n", 4, 100, &o);
+	assert_false(o.renewed);
+	assert_true(r->last_change_us == start_us && r->last_change_ms == 1000);
+	/* Other facts of it are no sign of life. */
+	r = see_lease(&m, 5, "uid:1/n/4", "n", 4, 100, &o);
+	assert_false(o.renewed);
+	assert_true(r->last_change_us == start_us);
+	r = see_lease(&m, 6, "uid:1/n/4", "n", 4, 101, &o);
+	assert_true(o.renewed);
+	assert_true(r->last_change_us == start_us + 6000000 && r->last_change_ms == 7000);
+	/* The next command knows the record again, and that it has not changed. */
+	reload(&m);
+	r = see_lease(&m, 60, "uid:1/n/4", "n", 4, 101, &o);
+	assert_false(o.renewed || o.changed_hands);
+	assert_true(r->last_change_us == start_us + 6000000);
+	assert_true(r->last_change_ms == TIME_UNKNOWN);
+	reload(&m);
+	r = see_lease(&m, 120, "uid:1/n/4", "n", 4, 102, &o);
+	assert_true(o.renewed);
+	assert_true(r->last_change_ms == 121000);
+	memory_release(&m);
+}
+
+static void a_lease_that_was_made_anew_counts_anew(void **state)
+{
+	struct observed o;
+	struct memory m, old;
+	struct remembered *r;
+
+	(void)state;
+	memory_init(&m);
+	see_lease(&m, 0, "uid:1/n/41", "n", 41, 100, NULL);
+	r = see_lease(&m, 5, "uid:2/k/0", "k", 0, 105, &o);
+	assert_true(o.regressed && r->past->reissued);
+	assert_int_equal(r->past->token_before, 41);
+	assert_int_equal(r->highest_token, 0);
+	/* Another console's file from before does not bring the old count back. */
+	memory_init(&old);
+	see_lease(&old, 0, "uid:1/n/41", "n", 41, 100, NULL);
+	pass_on(&old, &m);
+	memory_release(&old);
+	assert_int_equal(r->highest_token, 0);
+	reload(&m);
+	r = see_lease(&m, 20, "uid:2/n/1", "n", 1, 120, &o);
+	assert_false(o.regressed);
+	assert_true(r->past->reissued && r->highest_token == 1);
+	/* Within one object a fall is one. */
+	r = see_lease(&m, 30, "uid:2/k/1", "k", 1, 130, &o);
+	assert_true(o.regressed);
+	assert_false(r->past->reissued);
+	memory_release(&m);
+}
+
+static void a_pod_that_starts_again_is_one_holder(void **state)
+{
+	static const char first[] = "app-1_11111111-2222-3333-4444-555555555555";
+	static const char second[] = "app-1_66666666-2222-3333-4444-555555555555";
+	static const char other[] = "app-10_66666666-2222-3333-4444-555555555555";
+	struct observed o;
+	struct memory m;
+
+	(void)state;
+	memory_init(&m);
+	see_lease(&m, 0, "uid:1/1/1", first, 1, 100, NULL);
+	see_lease(&m, 5, "uid:1/2/2", second, 2, 105, &o);
+	assert_true(o.new_session && !o.changed_hands);
+	see_lease(&m, 9, "uid:1/3/3", other, 3, 109, &o);
+	assert_true(o.changed_hands);
+	/* What only looks like such an end is part of a name. */
+	see_lease(&m, 12, "uid:1/4/4", "team_a", 4, 112, &o);
+	see_lease(&m, 15, "uid:1/5/5", "team_b", 5, 115, &o);
+	assert_true(o.changed_hands);
+	memory_release(&m);
+}
+
+static struct remembered *see_run(
+	struct memory *m, int64_t at, const char *name, struct observed *o)
+{
+	struct singleton *s;
+	struct remembered *r;
+
+	draft_begin(draft, MECH_K8S_CRONJOB, "s", "cronjob/a/b", 11);
+	if (name)
+		draft_claim(draft, CLAIM_HOLDER, name, strlen(name), name);
+	s = draft_finish(draft);
+	r = memory_observe(m, s, 1000 + at * 1000, start_us + at * 1000000, o);
+	singleton_unref(s);
+	return r;
+}
+
+static void runs_are_no_change_of_hands(void **state)
+{
+	struct observed o;
+	struct memory m;
+	struct remembered *r;
+	char name[16];
+	int i;
+
+	(void)state;
+	memory_init(&m);
+	for (i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "run-%d", i);
+		r = see_run(&m, i, name, &o);
+		assert_false(o.changed_hands || o.new_session);
+	}
+	/* Nothing grows with them. */
+	assert_null(r->past);
+	assert_int_equal(m.n, 1);
+	assert_true(r->holder_since_us == start_us);
+	r = see_run(&m, 1000, NULL, &o);
+	assert_true(o.freed && !r->held);
+	r = see_run(&m, 1001, "run-1000", &o);
+	assert_true(o.taken && r->holder_since_us == start_us + 1001 * INT64_C(1000000));
+	assert_null(r->past);
+	memory_release(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1009,6 +1168,10 @@ int main(void)
 		cmocka_unit_test(an_alarm_is_not_lost_by_merging),
 		cmocka_unit_test(a_low_token_shows_when_the_file_comes_late),
 		cmocka_unit_test(a_merge_keeps_the_cap),
+		cmocka_unit_test(a_lease_changes_when_its_record_does),
+		cmocka_unit_test(a_lease_that_was_made_anew_counts_anew),
+		cmocka_unit_test(a_pod_that_starts_again_is_one_holder),
+		cmocka_unit_test(runs_are_no_change_of_hands),
 	};
 
 	return cmocka_run_group_tests(tests, make_draft, free_draft);
