@@ -4,7 +4,7 @@ Every test there is, on the tree that this file is in: what `./bootstrap check` 
 
 usage: ./bootstrap check [--long] [--only JOB[,JOB...]] [--list]
 
-  --long    fuzz for minutes instead of seconds, and run the live tests under the sanitizers too
+  --long    fuzz for minutes instead of seconds, run the live tests under the sanitizers too, and 10,000 races
   --only    these jobs only
   --list    name the jobs, and run none
 
@@ -79,6 +79,7 @@ class Job:
         for each in suites:
             each.argv = [*prefix, *each.argv]
             each.env = {**(each.env or {}), **(env or {})}
+            each.timeout *= 3 if self.long else 1
         in_parallel([lambda each=each: self.tally.add(each.run(), self.name) for each in suites], jobs)
 
     def build(self, folder, *args, targets=("check-programs",), limit=1500):
@@ -178,7 +179,7 @@ class Plain(Job):
         if not build:
             return
         self.tests(build, ("house", "unit", "contract"), CORES)
-        self.tests(build, ("live", "tty"), CORES)
+        self.tests(build, ("live", "tty"), CORES, env={"BATON_RACES": "10000"} if self.long else None)
 
 
 class Address(Job):

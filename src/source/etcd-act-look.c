@@ -54,9 +54,9 @@ static void look_overlap(
 	else
 		str_addf(&sight->text,
 			"; its lease %" PRIx64 " runs for %" PRId64
-			" s more, with %zu keys on it: its "
-			"process was not seen to stop",
-			(uint64_t)t->lease, lease->ttl_s, lease->n_keys + lease->cut);
+			" s more: its process was not seen "
+			"to stop",
+			(uint64_t)t->lease, lease->ttl_s);
 }
 
 int etcd_look(struct etcd *e, const struct order *order, const struct etcd_target *t,

@@ -182,14 +182,15 @@ void etcd_revoke_guard(const struct etcd_lease_now *l, char *buf, size_t size)
 
 static void write_revoke(const struct reading *in, struct plan *plan)
 {
+	size_t n = in->lease.n_keys + in->lease.cut;
 	char guard[64];
 
 	etcd_revoke_guard(&in->lease, guard, sizeof(guard));
 	plan_text(&plan->guard, "%s", guard);
 	plan_text(&plan->request,
-		"LeaseRevoke of lease %" PRIx64 ", when the key and the %zu keys on the "
-		"lease are the same directly before",
-		(uint64_t)in->t->lease, in->lease.n_keys + in->lease.cut);
+		"LeaseRevoke of lease %" PRIx64 " with %zu key%s, when these are the same directly "
+		"before",
+		(uint64_t)in->t->lease, n, n == 1 ? "" : "s");
 	plan_warn(plan,
 		"LeaseRevoke takes no condition: what is put on the lease in the moment between "
 		"the check and it goes too; this window is not guarded by the server");

@@ -240,6 +240,25 @@ static void session_pooled(const struct pg_target *t, struct plan *plan)
 		why);
 }
 
+static void plan_terminated(
+	const struct pg_target *t, const struct pg_result *rows, struct plan *plan)
+{
+	const char *client = t->claim ? claim_text(t->claim, DETAIL_CLIENT, NULL) : NULL;
+	struct str user, id;
+
+	str_init(&user, 1024);
+	str_init(&id, 2048);
+	pg_shown(&user, rows, 0, S_USER, PG_NAME_SHOWN);
+	str_addf(&id, "pid %" PRId64, t->pid);
+	if (user.len)
+		str_addf(&id, ", role %s", user.s);
+	if (client)
+		str_addf(&id, ", client %s", client);
+	plan_add(&plan->destroys, "its session, with every lock and setting of it", id.s);
+	str_release(&user);
+	str_release(&id);
+}
+
 /* Released, the client's process is told by its connection alone. */
 static void plan_terminate(const struct postgres *p, const struct pg_target *t,
 	const struct pg_result *rows, struct plan *plan)
@@ -247,6 +266,7 @@ static void plan_terminate(const struct postgres *p, const struct pg_target *t,
 	int64_t same = pg_number(rows, 0, S_SAME_CLIENT);
 	bool client = str_eq(pg_text(rows, 0, S_TYPE, NULL), "client backend");
 
+	plan_terminated(t, rows, plan);
 	session_work(p, rows, true, plan);
 	session_pooled(t, plan);
 	plan_add(&plan->told,

@@ -191,7 +191,7 @@ class Revoke(Case):
             self.assertIn(words, said)
         self.assertIn("not guarded by the server", texts(plan["warnings"]))
         self.assertIsNone(plan["guarded_by"])
-        self.assertIn("3 keys", plan["request"])
+        self.assertIn("with 3 keys", plan["request"])
         self.assertEqual(drive.send()["kind"], "done")
         for key in (leader.key, also, "services/a"):
             self.assertIsNone(self.there(etcd, key))

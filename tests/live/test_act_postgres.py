@@ -102,6 +102,7 @@ class Release(Case):
         holder.run("insert into t values (1)")
         drive = self.drive().poll().order("release", "app:4", holder.start())
         said = texts(drive.plan()["destroys"])
+        self.assertIn(f"its session, with every lock and setting of it: pid {holder.pid}, role postgres, client 127", said)
         self.assertIn("another advisory lock of the same session: orders/app:(7,-9)", said)
         self.assertIn("its open transaction, which has written", said)
         self.assertIn(" other locks of its transaction", said)
