@@ -8,6 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+	RUNS_TOLD = 200, /* the newest: beyond that a pile is told by its finding */
+};
+
 static void emit(
 	struct session *s, const char *id, int64_t token, const char *what, const char *text)
 {
@@ -60,6 +64,91 @@ static const char *hand_over_word(const struct observed *observed)
 	return observed->changed_hands || observed->new_session ? "hand-over" : "took";
 }
 
+/* ---- runs ---- */
+
+static const struct run *find_run(const struct singleton *s, const char *key)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n_runs && i < RUNS_TOLD; i++)
+		if (strcmp(s->runs[i].key, key) == 0)
+			return &s->runs[i];
+	return NULL;
+}
+
+static void run_began(struct session *s, const char *id, const struct run *run)
+{
+	char slot[CLOCK_TEXT_MAX];
+	struct str text;
+
+	str_init(&text, 16384);
+	str_addf(&text, "%s began", run->name);
+	if (run->manual)
+		str_add(&text, ", started by hand");
+	if (!run->manual && run->slot_us != TIME_UNKNOWN) {
+		clock_format_utc(slot, run->slot_us, 0);
+		str_addf(&text, ", for the slot %s", slot);
+	}
+	emit(s, id, 0, "began", text.s);
+	str_release(&text);
+}
+
+static void run_ended(struct session *s, const char *id, const struct run *run)
+{
+	char age[CLOCK_TEXT_MAX];
+	struct str text;
+
+	str_init(&text, 16384);
+	str_addf(&text, "%s %s", run->name, run_state_word(run->state));
+	if (run->start_us != TIME_UNKNOWN && run->end_us != TIME_UNKNOWN) {
+		clock_format_age(age, clock_minus(run->end_us, run->start_us) / 1000);
+		str_addf(&text, " after %s", age);
+	}
+	emit(s, id, 0, "ended", text.s);
+	str_release(&text);
+}
+
+static bool has_ended(const struct run *run)
+{
+	return run->state == RUN_SUCCEEDED || run->state == RUN_FAILED;
+}
+
+/* What became of the runs between two pictures of a CronJob; the first one tells no news. */
+static void session_event_runs(
+	struct session *s, const struct singleton *before, const struct singleton *after)
+{
+	uint32_t i;
+
+	for (i = after->n_runs < RUNS_TOLD ? after->n_runs : RUNS_TOLD; i-- > 0;) {
+		const struct run *run = &after->runs[i], *was = find_run(before, run->key);
+
+		if (!was)
+			run_began(s, after->id, run);
+		if (has_ended(run) && !(was && has_ended(was)))
+			run_ended(s, after->id, run);
+	}
+	for (i = 0; i < before->n_runs && i < RUNS_TOLD; i++) {
+		const struct run *run = &before->runs[i];
+		struct str text;
+
+		if (!run_is_open(run) || find_run(after, run->key))
+			continue;
+		str_init(&text, 16384);
+		str_addf(&text, "%s was deleted before it was seen to end", run->name);
+		emit(s, after->id, 0, "ended", text.s);
+		str_release(&text);
+	}
+}
+
+/* That a run begins and ends is told as such. */
+static bool is_state_news(const struct singleton *s, enum state before, enum state after)
+{
+	bool calm = (before == STATE_HELD || before == STATE_FREE) &&
+		    (after == STATE_HELD || after == STATE_FREE);
+
+	return before != after && !(calm && s->mechanism == MECH_K8S_CRONJOB);
+}
+
 void session_event_row(struct session *s, const struct row *before, const struct row *after,
 	const struct observed *observed)
 {
@@ -67,10 +156,14 @@ void session_event_row(struct session *s, const struct row *before, const struct
 	struct str text;
 
 	str_init(&text, 16384);
-	if (hand_over_text(&text, facts, observed))
+	if (facts->mechanism == MECH_K8S_CRONJOB) {
+		if (before)
+			session_event_runs(s, before->s, facts);
+	} else if (hand_over_text(&text, facts, observed)) {
 		emit(s, facts->id, facts->has_token ? facts->token : 0, hand_over_word(observed),
 			text.s);
-	if (before && before->v.state != after->v.state) {
+	}
+	if (before && is_state_news(facts, before->v.state, after->v.state)) {
 		str_clear(&text);
 		str_addf(&text, "%s > %s", state_word(before->v.state)->word,
 			state_word(after->v.state)->word);
@@ -96,6 +189,9 @@ void session_event_past(struct session *s, const struct remembered *r)
 	const struct remembered_past *p = r->past;
 	const char *identity = remembered_identity(r);
 
+	/* Its runs tell their own times. */
+	if (r->mechanism == MECH_K8S_CRONJOB)
+		return;
 	if (p && p->previous_identity) {
 		emit_past(s, r, p->previous_since_us, "seen", p->previous_identity,
 			"was first seen to hold it");
@@ -117,12 +213,21 @@ void session_event_past(struct session *s, const struct remembered *r)
 
 void session_event_gone(struct session *s, const char *id, const struct observed *observed)
 {
+	const struct remembered *r = memory_find(&s->memory, id);
 	struct str text;
 
 	if (!observed->freed)
 		return;
 	str_init(&text, 16384);
-	str_addf(&text, "nobody holds it any more; it was %s", observed->before);
+	/* A Lease and a CronJob stay when nobody holds them: who deletes them tells no holder. */
+	if (r && r->mechanism == MECH_K8S_LEASE)
+		str_addf(&text, "the Lease was deleted; %s held it, and was not told",
+			observed->before);
+	else if (r && r->mechanism == MECH_K8S_CRONJOB)
+		str_addf(&text, "the CronJob was deleted; its run %s was not over",
+			observed->before);
+	else
+		str_addf(&text, "nobody holds it any more; it was %s", observed->before);
 	emit(s, id, 0, "released", text.s);
 	str_release(&text);
 }

@@ -66,7 +66,8 @@ static enum style event_style(const char *what)
 	static const struct {
 		const char *what;
 		enum style style;
-	} map[] = { { "took", STYLE_STATE_HELD }, { "hand-over", STYLE_STATE_CONTENDED },
+	} map[] = { { "took", STYLE_STATE_HELD }, { "began", STYLE_STATE_HELD },
+		{ "ended", STYLE_STATE_FREE }, { "hand-over", STYLE_STATE_CONTENDED },
 		{ "released", STYLE_STATE_FREE }, { "finding", STYLE_FINDING_WARN },
 		{ "cleared", STYLE_STATE_HELD }, { "source", STYLE_STATE_SOURCE },
 		{ "gap", STYLE_STATE_UNKNOWN } };

@@ -72,10 +72,49 @@ static void script_hang(struct script *s, struct round *r)
 	pthread_mutex_unlock(&s->mutex);
 }
 
+/* A CronJob with one run: the holder's name; it is over when it has a token. */
+static void script_put_run(struct script *s, struct round *r, int i)
+{
+	const struct run run = {
+		.name = s->holders[i],
+		.key = s->holders[i],
+		.state = s->tokens[i] ? RUN_SUCCEEDED : RUN_RUNNING,
+		.slot_us = INT64_C(1790078400000000),
+		.created_us = TIME_UNKNOWN,
+		.start_us = INT64_C(1790078401000000),
+		.end_us = s->tokens[i] ? INT64_C(1790078581000000) : TIME_UNKNOWN,
+		.deleted_us = TIME_UNKNOWN,
+		.deadline_s = TIME_UNKNOWN,
+	};
+	struct draft *d = round_draft(r);
+
+	draft_begin(d, s->mechanism, s->source, s->names[i], strlen(s->names[i]));
+	draft_run(d, &run);
+	draft_run_holders(d);
+	round_put(r, draft_finish(d));
+}
+
+/* A Lease of a second; its token is what its holder wrote last. */
+static void script_put_lease(struct script *s, struct round *r, int i)
+{
+	struct draft *d = round_draft(r);
+
+	draft_begin(d, s->mechanism, s->source, s->names[i], strlen(s->names[i]));
+	draft_int(d, DETAIL_DURATION, 1);
+	draft_int(d, DETAIL_RENEW_TIME, INT64_C(1900000000000000) + s->tokens[i]);
+	draft_claim(d, CLAIM_HOLDER, s->holders[i], strlen(s->holders[i]), "uid:1/a/1");
+	round_put(r, draft_finish(d));
+}
+
 static void script_put(struct script *s, struct round *r, int i)
 {
 	struct draft *d = round_draft(r);
 	char key[40];
+
+	if (s->mechanism == MECH_K8S_CRONJOB || s->mechanism == MECH_K8S_LEASE) {
+		(s->mechanism == MECH_K8S_LEASE ? script_put_lease : script_put_run)(s, r, i);
+		return;
+	}
 
 	draft_begin(d, s->mechanism, s->source, s->names[i], strlen(s->names[i]));
 	draft_token(d, TOKEN_CREATE_REVISION, s->tokens[i]);

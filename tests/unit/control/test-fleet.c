@@ -254,6 +254,62 @@ static void a_change_and_a_drop_reach_the_board(void **state)
 	end(&f);
 }
 
+static void runs_are_told_as_they_begin_and_end(void **state)
+{
+	struct script_fleet f = { .both = false };
+
+	(void)state;
+	script_init(&f.script);
+	f.script.mechanism = MECH_K8S_CRONJOB;
+	hold(&f.script, 0, "cronjob/a/b", "run-1", 0);
+	script_fleet_start(&f, NULL, false);
+	wait_for_state(f.fleet, "test/cronjob/a/b", STATE_HELD);
+	hold(&f.script, 0, "cronjob/a/b", "run-1", 1);
+	wait_for_state(f.fleet, "test/cronjob/a/b", STATE_FREE);
+	assert_true(saw_event(f.fleet, "ended", "run-1 succeeded after 3m"));
+	hold(&f.script, 0, "cronjob/a/b", "run-2", 0);
+	wait_for_state(f.fleet, "test/cronjob/a/b", STATE_HELD);
+	assert_true(saw_event(f.fleet, "began", "run-2 began, for the slot 2026-09-22T12:00:00Z"));
+	/* One goes while it works, another comes: two runs, and no hand-over. */
+	hold(&f.script, 0, "cronjob/a/b", "run-3", 0);
+	while (!saw_event(f.fleet, "began", "run-3"))
+		usleep(1000);
+	assert_true(saw_event(f.fleet, "ended", "run-2 was deleted before"));
+	assert_false(saw_event(f.fleet, "hand-over", "run"));
+	assert_false(saw_event(f.fleet, "took", "run"));
+	assert_false(saw_event(f.fleet, "state", "HELD"));
+	end(&f);
+}
+
+/* What was not looked at for want of an answer is no silence of the holder. */
+static void a_lease_is_not_stale_while_its_source_fails(void **state)
+{
+	struct script_fleet f = { .both = false };
+	struct board *board;
+
+	(void)state;
+	script_init(&f.script);
+	f.script.mechanism = MECH_K8S_LEASE;
+	hold(&f.script, 0, "lease/a/b", "node-1", 1);
+	script_fleet_start(&f, NULL, false);
+	wait_for_state(f.fleet, "test/lease/a/b", STATE_HELD);
+	pthread_mutex_lock(&f.script.mutex);
+	err_set(&f.script.fail, ERR_TIMEOUT, "no answer");
+	f.script.tokens[0] = 2;
+	pthread_mutex_unlock(&f.script.mutex);
+	usleep(1600 * 1000);
+	board = fleet_board(f.fleet);
+	assert_int_equal(snapshot_row(board->snapshots[0], 0)->v.n_findings, 0);
+	board_unref(board);
+	/* It answers again, and shows that the holder renewed meanwhile; then no more. */
+	pthread_mutex_lock(&f.script.mutex);
+	err_clear(&f.script.fail);
+	pthread_mutex_unlock(&f.script.mutex);
+	wait_for_state(f.fleet, "test/lease/a/b", STATE_HELD);
+	wait_for_state(f.fleet, "test/lease/a/b", STATE_STALE);
+	end(&f);
+}
+
 static void a_lock_without_a_name_does_not_stay(void **state)
 {
 	struct script_fleet f = { .both = false };
@@ -481,6 +537,8 @@ int main(void)
 		cmocka_unit_test(a_hung_poll_ends_when_we_stop),
 		cmocka_unit_test(a_deaf_thread_is_left_behind),
 		cmocka_unit_test(a_change_and_a_drop_reach_the_board),
+		cmocka_unit_test(runs_are_told_as_they_begin_and_end),
+		cmocka_unit_test(a_lease_is_not_stale_while_its_source_fails),
 		cmocka_unit_test(a_lock_without_a_name_does_not_stay),
 		cmocka_unit_test(snapshots_that_were_taken_never_change),
 		cmocka_unit_test_setup_teardown(
