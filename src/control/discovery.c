@@ -129,7 +129,7 @@ static bool discovery_kubernetes(struct discovered *ret, const struct source_ops
 		ret->name = xstrdup("kubernetes");
 		break;
 	case KUBE_FOUND_POD:
-		discovery_add(options, ops, "in-cluster", "true");
+		discovery_add(options, ops, "in_cluster", "true");
 		ret->name = xstrdup("in-cluster");
 		break;
 	case KUBE_FOUND_NOTHING:
