@@ -162,6 +162,11 @@ bool verdict_has_severity(const struct verdict_draft *d, enum severity least)
 	return false;
 }
 
+bool finding_is_usual(const struct finding *f)
+{
+	return f->code == FINDING_NO_SUCCESSOR && f->severity == SEVERITY_INFO;
+}
+
 void verdict_next(struct verdict_draft *d, int64_t mono_ms)
 {
 	if (mono_ms < d->v.next_ms)

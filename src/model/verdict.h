@@ -71,6 +71,13 @@ bool verdict_has(const struct verdict_draft *d, enum finding_code code);
 /* Whether a finding of at least that severity was added. */
 bool verdict_has_severity(const struct verdict_draft *d, enum severity least);
 
+/*
+ * Whether a finding says how a thing of its kind usually is, so that a list of many is quieter
+ * without it: nobody waits behind most holders. It stands where one singleton is looked at, and in
+ * JSON.
+ */
+bool finding_is_usual(const struct finding *f);
+
 /* Remembers the earliest moment at which time alone may change the verdict. */
 void verdict_next(struct verdict_draft *d, int64_t mono_ms);
 

@@ -219,15 +219,29 @@ static void text_runs_cell(struct str *out, const struct singleton *s)
 
 static void text_findings_cell(struct str *out, const struct verdict *v)
 {
+	bool any = false;
 	size_t i;
 
 	for (i = 0; i < v->n_findings; i++) {
-		if (i)
+		if (finding_is_usual(&v->findings[i]))
+			continue;
+		if (any)
 			str_add_char(out, ',');
 		str_add(out, finding_word(v->findings[i].code)->word);
+		any = true;
 	}
-	if (!v->n_findings)
+	if (!any)
 		str_add(out, "-");
+}
+
+static bool has_news(const struct verdict *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_findings; i++)
+		if (!finding_is_usual(&v->findings[i]))
+			return true;
+	return false;
 }
 
 /* Since when somebody holds it, or since when nobody does. */
@@ -583,7 +597,7 @@ static void text_change_singleton(
 		str_addf(&line, "  %" PRIu32 " wait", singleton_count(row->s, CLAIM_WAITER));
 	if (row->s->has_token)
 		str_addf(&line, "  token %" PRId64, row->s->token);
-	if (row->v.n_findings) {
+	if (has_news(&row->v)) {
 		str_add(&line, "  ");
 		text_findings_cell(&line, &row->v);
 	}

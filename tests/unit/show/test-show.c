@@ -157,6 +157,42 @@ static json_t *parse(char *text)
 	return root;
 }
 
+/* What most rows would say is left out of a list of many, and stays where one is looked at. */
+static void test_usual_findings(void **state)
+{
+	struct board_maker *m = board_maker_new();
+	struct verdict_draft *v = board_maker_verdict(m);
+	struct board *board;
+	struct show show;
+	struct out out;
+	char *text;
+
+	(void)state;
+	board_maker_source(m, "etcd", SOURCE_OK, NULL);
+	board_maker_begin(m, MECH_ETCD_ELECTION, "e/calm");
+	verdict_add(v, FINDING_NO_SUCCESSOR, SEVERITY_INFO, TIME_UNKNOWN, "Nobody waits.");
+	board_maker_row(m, STATE_HELD);
+	board_maker_begin(m, MECH_ETCD_ELECTION, "e/more");
+	verdict_add(v, FINDING_NO_SUCCESSOR, SEVERITY_INFO, TIME_UNKNOWN, "Nobody waits.");
+	verdict_add(v, FINDING_NO_LEASE, SEVERITY_WARN, TIME_UNKNOWN, "No lease.");
+	board_maker_row(m, STATE_ORPHAN);
+	board = board_maker_finish(m, NULL, 0);
+	text = list(board, &show_text, 0);
+	assert_non_null(strstr(text, "no-lease\n"));
+	assert_null(strstr(text, "no-successor"));
+	free(text);
+	text = list(board, &show_json, 0);
+	assert_non_null(strstr(text, "no-successor"));
+	free(text);
+	capture_begin(&out);
+	show_init(&show, &show_text, &out, NULL, board);
+	show_one(&show, board, board->snapshots[0], snapshot_row(board->snapshots[0], 0), NULL, 0);
+	text = capture_end(&out);
+	assert_non_null(strstr(text, "no-successor"));
+	free(text);
+	board_unref(board);
+}
+
 static void test_json_list(void **state)
 {
 	struct board *board = make_board();
@@ -439,6 +475,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text_list),
 		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_usual_findings),
 		cmocka_unit_test(test_json_list),
 		cmocka_unit_test(test_show_one),
 		cmocka_unit_test(test_changes),
