@@ -288,6 +288,8 @@ static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int6
 	if (s->picture_ms != TIME_UNKNOWN)
 		session_event_row(s, slot->row, row, &observed);
 	picture_judged(&s->picture, i, row);
+	if (s->forgetful)
+		memory_clear(&s->memory);
 }
 
 static void session_judge_source(struct session *s)
@@ -658,10 +660,22 @@ static bool session_rest(struct session *s)
 	}
 }
 
+/* Whether what is seen now will matter to nothing later: it is a good part of a large picture. */
+static bool session_is_forgetful(struct session *s)
+{
+	bool asked;
+
+	pthread_mutex_lock(&s->mutex);
+	asked = s->n_wanted > 0;
+	pthread_mutex_unlock(&s->mutex);
+	return s->shared->one_shot && !s->shared->state_dir && !asked;
+}
+
 static void *session_main(void *arg)
 {
 	struct session *s = arg;
 
+	s->forgetful = session_is_forgetful(s);
 	do {
 		session_poll(s);
 	} while (!s->shared->one_shot && !session_stopping(s) && session_rest(s));

@@ -67,6 +67,8 @@ struct session {
 	bool all_stale;
 	uint64_t context; /* what the rows were last judged with (judge_context) */
 	size_t judged_to; /* of a first picture that is being told: slots that were looked at */
+	bool forgetful;   /* one picture, of which nothing is kept: no row is remembered once judged
+			   */
 	bool seeded;      /* the rows that nobody holds any more stand in the picture */
 	enum source_state state_word;
 	struct err error;

@@ -142,12 +142,18 @@ static void judge_extended(struct judging *j)
 
 /* ---- the queue ---- */
 
+static const struct finding no_successor = {
+	.code = FINDING_NO_SUCCESSOR,
+	.severity = SEVERITY_INFO,
+	.since_us = TIME_UNKNOWN,
+	.text = "No other candidate has a key here: after a step-down nobody leads.",
+};
+
 static void judge_no_successor(struct judging *j)
 {
 	if (j->n_waiters)
 		return;
-	verdict_add(j->out, FINDING_NO_SUCCESSOR, SEVERITY_INFO, TIME_UNKNOWN,
-		"No other candidate has a key here: after a step-down nobody leads.");
+	verdict_add_constant(j->out, &no_successor);
 }
 
 static void judge_identity(struct judging *j)

@@ -137,6 +137,17 @@ void memory_release(struct memory *m)
 	m->n = m->room = m->size = 0;
 }
 
+void memory_clear(struct memory *m)
+{
+	size_t i;
+
+	for (i = 0; i < m->n; i++)
+		remembered_free(m->all[i]);
+	m->n = 0;
+	if (m->table)
+		memset(m->table, 0, m->size * sizeof(*m->table));
+}
+
 static uint32_t memory_hash(const struct memory *m, struct slice id)
 {
 	return (uint32_t)map_siphash(m->seed, id.s, id.len);

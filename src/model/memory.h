@@ -94,6 +94,8 @@ struct memory {
 
 void memory_init(struct memory *m);
 void memory_release(struct memory *m);
+/* Forgets all; cheap where there is little. */
+void memory_clear(struct memory *m);
 
 struct remembered *memory_find(const struct memory *m, const char *id);
 

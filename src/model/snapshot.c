@@ -96,8 +96,12 @@ const struct row *snapshot_find(const struct snapshot *snap, const char *id)
 
 void picture_init(struct picture *pic)
 {
+	struct map random;
+
 	memset(pic, 0, sizeof(*pic));
-	map_init(&pic->index);
+	/* A map draws its seed. */
+	map_init(&random);
+	memcpy(pic->seed, random.seed, sizeof(pic->seed));
 }
 
 void picture_release(struct picture *pic)
@@ -113,7 +117,7 @@ void picture_release(struct picture *pic)
 	free(pic->slots);
 	free(pic->chunks);
 	free(pic->chunk_dirty);
-	map_release(&pic->index);
+	free(pic->index);
 	memset(pic, 0, sizeof(*pic));
 }
 
@@ -130,48 +134,107 @@ static void picture_touch(struct picture *pic, size_t slot)
 	pic->chunk_dirty[chunk] = true;
 }
 
-/* Slot numbers are kept in the map as pointers, one up, since NULL means absent. */
-static void *slot_to_value(size_t slot)
+/* ---- the index: slots by id ---- */
+
+static uint32_t picture_hash(const struct picture *pic, const char *id)
 {
-	return (void *)(uintptr_t)(slot + 1);
+	return (uint32_t)map_siphash(pic->seed, id, strlen(id));
 }
 
-static void picture_index(struct picture *pic, size_t slot)
+/* Where that id stands in the index, or the free place where it would. There is always one. */
+static size_t index_place(const struct picture *pic, const char *id, uint32_t hash)
 {
-	const char *id = pic->slots[slot].s->id;
+	size_t mask = pic->size - 1, i;
 
-	map_put(&pic->index, id, strlen(id), slot_to_value(slot));
+	for (i = hash & mask; pic->index[i]; i = (i + 1) & mask) {
+		const struct picture_slot *slot = &pic->slots[pic->index[i] - 1];
+
+		if (slot->hash == hash && strcmp(slot->s->id, id) == 0)
+			break;
+	}
+	return i;
+}
+
+static size_t index_of_slot(const struct picture *pic, size_t slot)
+{
+	size_t mask = pic->size - 1, i = pic->slots[slot].hash & mask;
+
+	while (pic->index[i] != slot + 1)
+		i = (i + 1) & mask;
+	return i;
+}
+
+/* Room for one more. */
+static void index_grow(struct picture *pic)
+{
+	size_t i, at;
+
+	if ((pic->n + 1) * 4 <= pic->size * 3)
+		return;
+	pic->size = pic->size ? pic->size * 2 : 16;
+	free(pic->index);
+	pic->index = xcalloc(pic->size, sizeof(*pic->index));
+	for (i = 0; i < pic->n; i++) {
+		for (at = pic->slots[i].hash & (pic->size - 1); pic->index[at];)
+			at = (at + 1) & (pic->size - 1);
+		pic->index[at] = (uint32_t)i + 1;
+	}
+}
+
+/* Every later entry that may stand in the hole is pulled back, so that no marks are needed. */
+static void index_remove(struct picture *pic, size_t slot)
+{
+	size_t mask = pic->size - 1, hole = index_of_slot(pic, slot), i;
+
+	for (i = (hole + 1) & mask; pic->index[i]; i = (i + 1) & mask) {
+		size_t home = pic->slots[pic->index[i] - 1].hash & mask;
+
+		if (((i - home) & mask) >= ((i - hole) & mask)) {
+			pic->index[hole] = pic->index[i];
+			hole = i;
+		}
+	}
+	pic->index[hole] = 0;
 }
 
 struct picture_slot *picture_find(struct picture *pic, const char *id)
 {
-	uintptr_t value = (uintptr_t)map_get(&pic->index, id, strlen(id));
+	uint32_t at;
 
-	return value ? &pic->slots[value - 1] : NULL;
+	if (!pic->n)
+		return NULL;
+	at = pic->index[index_place(pic, id, picture_hash(pic, id))];
+	return at ? &pic->slots[at - 1] : NULL;
+}
+
+static void picture_add(struct picture *pic, struct singleton *s, uint32_t hash, size_t place)
+{
+	MEM_GROW(pic->slots, pic->n, pic->cap);
+	pic->slots[pic->n] = (struct picture_slot){
+		.s = s, .next_ms = INT64_MIN, .generation = pic->generation, .hash = hash
+	};
+	pic->index[place] = (uint32_t)++pic->n;
+	picture_touch(pic, pic->n - 1);
 }
 
 bool picture_put(struct picture *pic, struct singleton *s)
 {
-	struct picture_slot *slot = picture_find(pic, s->id);
-	struct singleton *older;
+	uint32_t hash = picture_hash(pic, s->id);
+	struct picture_slot *slot;
+	size_t place;
 	bool changed;
 
-	if (!slot) {
-		MEM_GROW(pic->slots, pic->n, pic->cap);
-		slot = &pic->slots[pic->n++];
-		*slot = (struct picture_slot){ .s = s, .next_ms = INT64_MIN };
-		slot->generation = pic->generation;
-		picture_index(pic, pic->n - 1);
-		picture_touch(pic, pic->n - 1);
+	index_grow(pic);
+	place = index_place(pic, s->id, hash);
+	if (!pic->index[place]) {
+		picture_add(pic, s, hash, place);
 		return true;
 	}
+	slot = &pic->slots[pic->index[place] - 1];
 	changed = slot->s->hash != s->hash;
 	slot->generation = pic->generation;
-	older = slot->s;
+	singleton_unref(slot->s);
 	slot->s = s;
-	/* The index borrows its key from the facts: move it before the older ones go. */
-	picture_index(pic, (size_t)(slot - pic->slots));
-	singleton_unref(older);
 	if (changed)
 		slot->next_ms = INT64_MIN;
 	return changed;
@@ -179,15 +242,13 @@ bool picture_put(struct picture *pic, struct singleton *s)
 
 static void picture_take_out(struct picture *pic, size_t slot)
 {
-	struct singleton *s = pic->slots[slot].s;
-
-	map_remove(&pic->index, s->id, strlen(s->id));
-	singleton_unref(s);
+	index_remove(pic, slot);
+	singleton_unref(pic->slots[slot].s);
 	row_unref(pic->slots[slot].row);
 	pic->n--;
 	if (slot != pic->n) {
+		pic->index[index_of_slot(pic, pic->n)] = (uint32_t)slot + 1;
 		pic->slots[slot] = pic->slots[pic->n];
-		picture_index(pic, slot);
 		picture_touch(pic, slot);
 	}
 	picture_touch(pic, pic->n);

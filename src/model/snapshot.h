@@ -94,12 +94,15 @@ struct picture_slot {
 	struct row *row; /* NULL until judged */
 	int64_t next_ms; /* of the row's verdict; INT64_MIN while dirty */
 	uint32_t generation;
+	uint32_t hash; /* of its id */
 };
 
 struct picture {
 	struct picture_slot *slots;
 	size_t n, cap;
-	struct map index; /* id -> slot number + 1 */
+	uint32_t *index; /* an open hash table by id: slot number + 1; 0: free */
+	size_t size;     /* of it: a power of two; 0 while there is none */
+	uint64_t seed[2];
 	struct chunk **chunks;
 	bool *chunk_dirty;
 	size_t n_chunks, cap_chunks, cap_dirty;

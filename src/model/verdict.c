@@ -17,6 +17,7 @@ struct draft_finding {
 	enum finding_code code;
 	enum severity severity;
 	int64_t since_us;
+	const struct finding *whole;            /* nothing needs making; else NULL */
 	const char *constant, *constant_advice; /* a sentence that needs no making; else NULL */
 	int64_t text, advice;                   /* offsets into the texts */
 	size_t first, n;                        /* evidence */
@@ -110,6 +111,19 @@ void verdict_add(struct verdict_draft *d, enum finding_code code, enum severity 
 	va_end(ap);
 }
 
+void verdict_add_constant(struct verdict_draft *d, const struct finding *finding)
+{
+	MEM_GROW(d->findings, d->n_findings, d->cap_findings);
+	d->findings[d->n_findings++] = (struct draft_finding){
+		.code = finding->code,
+		.severity = finding->severity,
+		.since_us = finding->since_us,
+		.whole = finding,
+		.advice = NO_TEXT,
+		.first = d->n_evidence,
+	};
+}
+
 void verdict_advise(struct verdict_draft *d, const char *fmt, ...)
 {
 	struct draft_finding *f = &d->findings[d->n_findings - 1];
@@ -195,6 +209,10 @@ static void row_fill(struct row *row, const struct verdict_draft *d, struct find
 	for (i = 0; i < d->n_findings; i++) {
 		const struct draft_finding *f = &d->findings[i];
 
+		if (f->whole) {
+			findings[i] = *f->whole;
+			continue;
+		}
 		findings[i] = (struct finding){
 			.code = f->code,
 			.severity = f->severity,
@@ -210,7 +228,12 @@ static void row_fill(struct row *row, const struct verdict_draft *d, struct find
 	if (d->n_findings > 1)
 		qsort(findings, d->n_findings, sizeof(*findings), finding_compare);
 	row->v.findings = findings;
-	row->v.n_findings = d->n_findings;
+}
+
+/* The one finding that stands in no row's own block; NULL: there are others, or none. */
+static const struct finding *row_shared(const struct verdict_draft *d)
+{
+	return d->n_findings == 1 && !d->n_evidence ? d->findings[0].whole : NULL;
 }
 
 /* role and fit are copied behind the texts: the verdict must not point into what the caller may
@@ -230,8 +253,9 @@ static const char *row_copy(char **at, const char *s)
 
 struct row *row_new(struct singleton *s, const struct verdict_draft *d)
 {
+	const struct finding *shared = row_shared(d);
 	size_t findings_at = sizeof(struct row);
-	size_t evidence_at = findings_at + d->n_findings * sizeof(struct finding);
+	size_t evidence_at = findings_at + (shared ? 0 : d->n_findings) * sizeof(struct finding);
 	size_t texts_at = evidence_at + d->n_evidence * sizeof(struct detail);
 	size_t texts_len = d->texts.len > 1 ? d->texts.len : 0;
 	size_t extra =
@@ -247,8 +271,11 @@ struct row *row_new(struct singleton *s, const struct verdict_draft *d)
 	row->v = d->v;
 	row->v.role = row_copy(&at, d->v.role);
 	row->v.fit = row_copy(&at, d->v.fit);
-	row_fill(row, d, (struct finding *)(void *)(block + findings_at),
-		(struct detail *)(void *)(block + evidence_at), texts);
+	row->v.n_findings = (uint32_t)d->n_findings;
+	row->v.findings = shared;
+	if (!shared)
+		row_fill(row, d, (struct finding *)(void *)(block + findings_at),
+			(struct detail *)(void *)(block + evidence_at), texts);
 	return row;
 }
 

@@ -16,25 +16,25 @@ struct finding {
 	size_t n_evidence;
 };
 
-/* What the judge says of one singleton. */
+/* What the judge says of one singleton. A hundred thousand rows have one each: no padding. */
 struct verdict {
-	enum state state;
-	bool needs_attention;   /* counted in "N need you": a warning, a critical finding, or such a
-				   state */
+	enum state state : 8;
+	bool needs_attention : 1; /* counted in "N need you": a warning, a critical finding, or such
+				     a state */
+	bool has_highest : 1;     /* highest_token is known */
+	uint32_t n_findings;
 	int64_t state_since_us; /* wall clock since when it is in this state, as we saw it;
 				   TIME_UNKNOWN */
 	int64_t first_seen_us;  /* wall clock when we first saw the present holder hold it;
 				   TIME_UNKNOWN */
 	int64_t known_since_us; /* wall clock when we first saw this singleton at all; TIME_UNKNOWN
 				 */
-	int64_t highest_token;  /* ever seen; valid where has_highest */
-	int64_t next_ms; /* our monotonic clock when time alone may change this verdict; INT64_MAX:
-			    never */
-	bool has_highest;
-	const char *role;               /* the role that it is a witness of; NULL */
-	const char *fit;                /* "ok", "weak", "overkill"; NULL: not known */
+	int64_t highest_token;  /* ever seen */
+	int64_t next_ms;  /* our monotonic clock when time alone may change this verdict; INT64_MAX:
+			     never */
+	const char *role; /* the role that it is a witness of; NULL */
+	const char *fit;  /* "ok", "weak", "overkill"; NULL: not known */
 	const struct finding *findings; /* the worst first */
-	size_t n_findings;
 };
 
 /*
@@ -61,6 +61,11 @@ void verdict_draft_begin(struct verdict_draft *d);
  */
 void verdict_add(struct verdict_draft *d, enum finding_code code, enum severity severity,
 	int64_t since_us, const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/*
+ * Adds a finding that is the same wherever it applies: constant data without evidence, which rows
+ * that have no other finding share.
+ */
+void verdict_add_constant(struct verdict_draft *d, const struct finding *finding);
 /* Sets the advice of the last finding. */
 void verdict_advise(struct verdict_draft *d, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

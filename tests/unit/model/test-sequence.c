@@ -254,7 +254,7 @@ static void check_fresh(struct life *l, const struct picture_slot *slot)
 		l->out.v.needs_attention != v->needs_attention)
 		fail_msg("seed %llu: %s stands as %s with %zu findings, and is %s with %zu",
 			(unsigned long long)l->seed, slot->s->id, state_word(v->state)->word,
-			v->n_findings, state_word(l->out.v.state)->word, l->out.n_findings);
+			(size_t)v->n_findings, state_word(l->out.v.state)->word, l->out.n_findings);
 	for (i = 0; i < v->n_findings; i++)
 		assert_true(verdict_has(&l->out, v->findings[i].code));
 }
