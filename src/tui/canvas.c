@@ -22,6 +22,10 @@ static const struct {
 	[GLYPH_UP] = { 0x25b4, '^' },
 	[GLYPH_DOT] = { 0x00b7, '.' },
 	[GLYPH_BLOCK] = { 0x2588, '#' },
+	[GLYPH_TOP_LEFT] = { 0x250c, '+' },
+	[GLYPH_TOP_RIGHT] = { 0x2510, '+' },
+	[GLYPH_BOTTOM_LEFT] = { 0x2514, '+' },
+	[GLYPH_BOTTOM_RIGHT] = { 0x2518, '+' },
 };
 
 static const struct cell canvas_blank = { .cp = ' ', .width = 1, .style = STYLE_TEXT };
@@ -339,6 +343,33 @@ void canvas_fill(
 
 	for (i = 0; i < w; i++)
 		canvas_glyph(c, a, y, x + i, style, glyph);
+}
+
+void canvas_box(struct canvas *c, struct area a, enum style style)
+{
+	int y, x;
+
+	for (y = 0; y < a.h; y++)
+		for (x = 0; x < a.w; x++)
+			put_cp(c, a, y, x, STYLE_TEXT, ' ');
+	canvas_fill(c, a, 0, 1, a.w - 2, style, GLYPH_HLINE);
+	canvas_fill(c, a, a.h - 1, 1, a.w - 2, style, GLYPH_HLINE);
+	for (y = 1; y < a.h - 1; y++) {
+		canvas_glyph(c, a, y, 0, style, GLYPH_VLINE);
+		canvas_glyph(c, a, y, a.w - 1, style, GLYPH_VLINE);
+	}
+	canvas_glyph(c, a, 0, 0, style, GLYPH_TOP_LEFT);
+	canvas_glyph(c, a, 0, a.w - 1, style, GLYPH_TOP_RIGHT);
+	canvas_glyph(c, a, a.h - 1, 0, style, GLYPH_BOTTOM_LEFT);
+	canvas_glyph(c, a, a.h - 1, a.w - 1, style, GLYPH_BOTTOM_RIGHT);
+}
+
+void canvas_copy_row(struct canvas *c, int from_y, int to_y)
+{
+	if (from_y < 0 || from_y >= c->h || to_y < 0 || to_y >= c->h || from_y == to_y)
+		return;
+	memcpy(c->cells + (size_t)to_y * (size_t)c->w, c->cells + (size_t)from_y * (size_t)c->w,
+		(size_t)c->w * sizeof(*c->cells));
 }
 
 void canvas_bar(struct canvas *c, struct area a, int y, int x, int w, enum style style, int64_t num,

@@ -45,6 +45,10 @@ enum glyph {
 	GLYPH_UP,
 	GLYPH_DOT,
 	GLYPH_BLOCK,
+	GLYPH_TOP_LEFT,
+	GLYPH_TOP_RIGHT,
+	GLYPH_BOTTOM_LEFT,
+	GLYPH_BOTTOM_RIGHT,
 	GLYPH_COUNT
 };
 
@@ -103,6 +107,10 @@ void canvas_bar(struct canvas *c, struct area a, int y, int x, int w, enum style
 void canvas_over(struct canvas *c, struct area a, int y, int x, int w, enum style over);
 /* Gives a part of a row another style, whatever was drawn there. */
 void canvas_restyle(struct canvas *c, struct area a, int y, int x, int w, enum style style);
+/* Blanks an area, and draws a frame along its edges: what is drawn inside follows. */
+void canvas_box(struct canvas *c, struct area a, enum style style);
+/* Draws a row of the canvas once more in the place of another. */
+void canvas_copy_row(struct canvas *c, int from_y, int to_y);
 void canvas_cursor(struct canvas *c, struct area a, int y, int x);
 
 /* What is drawn will be wrong at that moment of our monotonic clock. */

@@ -103,6 +103,31 @@ static void run_filter_command(struct console *k, const char *text)
 	k->hint[0] = '\0';
 }
 
+/* Commands that go to a view, and those about acting. */
+static bool run_place_command(struct console *k, enum command command, const char *arg)
+{
+	switch (command) {
+	case COMMAND_VIEW:
+		view_command(k, arg);
+		return true;
+	case COMMAND_BOARD:
+	case COMMAND_RUNS:
+	case COMMAND_EVENTS:
+	case COMMAND_ACTIONS:
+	case COMMAND_SOURCES:
+		view_command(k, command_word(command));
+		return true;
+	case COMMAND_ARM:
+		console_arm(k, arg);
+		return true;
+	case COMMAND_DISARM:
+		console_disarm(k, arg);
+		return true;
+	default:
+		return false;
+	}
+}
+
 void console_run_command(struct console *k, struct line *typed)
 {
 	const char *line = typed->text;
@@ -118,19 +143,12 @@ void console_run_command(struct console *k, struct line *typed)
 	}
 	while (command != COMMAND_OPEN && typed->len && typed->text[typed->len - 1] == ' ')
 		typed->text[--typed->len] = '\0';
+	if (run_place_command(k, command, arg))
+		return;
 	switch (command) {
 	case COMMAND_QUIT:
 	case COMMAND_QUIT_LONG:
 		k->quit = true;
-		break;
-	case COMMAND_VIEW:
-		view_command(k, arg);
-		break;
-	case COMMAND_BOARD:
-	case COMMAND_RUNS:
-	case COMMAND_EVENTS:
-	case COMMAND_SOURCES:
-		view_command(k, command_word(command));
 		break;
 	case COMMAND_OPEN:
 		open_command(k, arg);

@@ -100,6 +100,8 @@ static void draw_view(struct console *k)
 	}
 	ops->draw(console_view_state(k), &k->model, c, a);
 	draw_bottom(k);
+	if (k->mode == MODE_PICK || k->mode == MODE_GATE)
+		console_act_draw(k);
 }
 
 void console_tell_wanted(struct console *k)
@@ -124,6 +126,17 @@ void console_tell_wanted(struct console *k)
 	k->wanted = text;
 }
 
+/* The audit is read while it is looked at; this program or another may have written to it. */
+static void refresh_actions(struct console *k)
+{
+	const struct view_ops *ops = console_view(k)->ops;
+
+	if (ops != &view_actions_ops || !actions_refresh(&k->actions, NULL))
+		return;
+	console_model(k);
+	ops->sync(console_view_state(k), &k->model);
+}
+
 void console_draw(struct console *k)
 {
 	int h, w;
@@ -133,6 +146,7 @@ void console_draw(struct console *k)
 		canvas_resize(&k->canvas, h, w);
 	canvas_clear(&k->canvas);
 	console_model(k);
+	refresh_actions(k);
 	if (k->message[0] && k->model.now_ms >= k->message_until_ms)
 		k->message[0] = '\0';
 	if (h < LEAST_H || w < LEAST_W)

@@ -5,12 +5,17 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "control/fleet.h"
+#include "control/gate.h"
 #include "control/settings.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+	ARMED_SOURCE_MAX = 256
+};
 
 int64_t console_now_ms(void)
 {
@@ -39,17 +44,33 @@ void *console_view_state(const struct console *k)
 	return k->states[k->history[k->now].view];
 }
 
+/* Of the source that the row on the screen belongs to, else of any. */
+static int64_t console_armed_ms(const struct console *k)
+{
+	const char *id = k->history[k->now].id;
+	char source[ARMED_SOURCE_MAX];
+	size_t len = id ? strcspn(id, "/") : 0;
+
+	if (!id || !id[len] || len >= sizeof(source) || strncmp(id, "role/", 5) == 0)
+		return gate_armed_ms(k->fleet, NULL);
+	memcpy(source, id, len);
+	source[len] = '\0';
+	return gate_armed_ms(k->fleet, source);
+}
+
 void console_model(struct console *k)
 {
 	k->model = (struct model){
 		.board = k->board,
 		.listing = k->listing,
 		.journal = &k->journal,
+		.actions = k->actions.read ? &k->actions : NULL,
 		.looked_for = k->settings->looked_for,
 		.id = k->history[k->now].id,
 		.now_ms = console_now_ms(),
 		.now_us = clock_wall_us(&clock_system),
 		.paused = k->paused,
+		.armed_ms = console_armed_ms(k),
 	};
 }
 
@@ -261,6 +282,9 @@ void console_answer(struct console *k, const struct view_reply *reply)
 		break;
 	case REPLY_COPY:
 		console_copy(k, reply->text.s);
+		break;
+	case REPLY_ACT:
+		console_act_menu(k, reply->text.s);
 		break;
 	case REPLY_SAY:
 		console_say(k, false, "%s", reply->text.s);

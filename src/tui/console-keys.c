@@ -140,6 +140,10 @@ void console_key(struct console *k, uint32_t key)
 	case MODE_HELP:
 		console_type_help(k, key);
 		break;
+	case MODE_PICK:
+	case MODE_GATE:
+		console_act_key(k, key);
+		break;
 	default:
 		view_key(k, key);
 		break;
@@ -154,6 +158,10 @@ static void paste_event(struct console *k, uint32_t cp)
 			    : k->mode == MODE_HELP    ? &k->search
 						      : NULL;
 
+	if (k->mode == MODE_PICK || k->mode == MODE_GATE) {
+		console_act_paste(k, cp);
+		return;
+	}
 	if (!line) {
 		console_say(k, false, "pasted text is not run as keys: type / or : first");
 		return;

@@ -2,6 +2,8 @@
 #define TUI_CONSOLE_STATE_H
 
 #include "model/journal.h"
+#include "tui/actions.h"
+#include "tui/console-act.h"
 #include "tui/console.h"
 #include "tui/input.h"
 #include "tui/line.h"
@@ -33,7 +35,9 @@ enum mode {
 	MODE_VIEW,
 	MODE_FILTER,
 	MODE_COMMAND,
-	MODE_HELP
+	MODE_HELP,
+	MODE_PICK, /* a list to choose from; console-act.h */
+	MODE_GATE  /* the window of an act */
 };
 
 struct place {
@@ -70,6 +74,9 @@ struct console {
 	int help_top, help_lines;
 	char hint[700]; /* beside what is typed: an error, or what may follow */
 	bool hint_error;
+
+	struct console_act act;
+	struct actions actions;
 
 	char message[700];
 	bool message_error;

@@ -40,6 +40,14 @@ static void take_board(struct console *k)
 	console_follow(k);
 }
 
+/* An act goes on under its window; the pictures that come meanwhile are not shown. */
+static void take_act_news(struct console *k)
+{
+	board_unref(fleet_board(k->fleet));
+	k->board_ms = console_now_ms();
+	console_act_news(k);
+}
+
 static void take_signals(struct console *k)
 {
 	unsigned events = screen_events(k->screen);
@@ -52,6 +60,10 @@ static void take_signals(struct console *k)
 		k->quit = true;
 		k->code = 128 + SIGTERM;
 	}
+	/* Whoever stopped the program, or lost the terminal, no longer looks at what it asks. */
+	if (events & (SCREEN_STOP | SCREEN_CONTINUED | SCREEN_HANGUP | SCREEN_TERMINATE) &&
+		k->act.board)
+		console_act_end(k, "the window was closed, and what was not sent yet is given up");
 	/* Where something is typed the interrupt key ends that, as Esc does. */
 	if (events & SCREEN_INTERRUPT && k->mode != MODE_VIEW)
 		console_key(k, INPUT_ESC);
@@ -70,37 +82,75 @@ static int sleep_ms(const struct console *k, bool board_waits)
 	int64_t now = console_now_ms(), at = k->canvas.next_ms,
 		deadline = input_deadline_ms(&k->input);
 
-	if (listing_busy(k->listing))
+	if (listing_busy(k->listing) && !k->act.board)
 		return 0;
 	at = deadline < at ? deadline : at;
 	if (board_waits && k->board_ms + BOARD_EVERY_MS < at)
 		at = k->board_ms + BOARD_EVERY_MS;
-	if (listing_next_ms(k->listing) < at)
+	if (!k->act.board && listing_next_ms(k->listing) < at)
 		at = listing_next_ms(k->listing);
 	if (at == INT64_MAX)
 		return -1;
 	return at <= now ? 0 : at - now > 3600000 ? 3600000 : (int)(at - now);
 }
 
+enum {
+	FD_INPUT,
+	FD_SIGNAL,
+	FD_FLEET,
+	FD_COUNT
+};
+
+/* Waits for keys, signals and pictures. */
+static void wait_for(struct console *k, struct pollfd *fds)
+{
+	/* While a picture was taken just now, the next one waits a little; while paused, or under a
+	 * window, all do, but an act that goes on is followed. */
+	bool early = console_now_ms() - k->board_ms < BOARD_EVERY_MS;
+	bool held = (k->paused || k->act.board) && !k->act.gate;
+	int i;
+
+	fds[FD_INPUT] = (struct pollfd){ .fd = screen_input_fd(k->screen), .events = POLLIN };
+	fds[FD_SIGNAL] = (struct pollfd){ .fd = screen_signal_fd(k->screen), .events = POLLIN };
+	fds[FD_FLEET] =
+		(struct pollfd){ .fd = held || early ? -1 : fleet_fd(k->fleet), .events = POLLIN };
+	if (poll(fds, FD_COUNT, sleep_ms(k, early && !held)) < 0)
+		for (i = 0; i < FD_COUNT; i++)
+			fds[i].revents = 0;
+}
+
+/* What the fleet has published, and what its rows became by time alone. */
+static void take_pictures(struct console *k, bool ready)
+{
+	if (ready && k->act.gate)
+		take_act_news(k);
+	else if (ready && !k->paused && !k->act.board)
+		take_board(k);
+	/* Under a window nothing moves. */
+	if (k->act.board ||
+		(!listing_busy(k->listing) && listing_next_ms(k->listing) > console_now_ms()))
+		return;
+	listing_work(k->listing, console_now_ms(), clock_wall_us(&clock_system), PASS_ROWS);
+	if (!listing_busy(k->listing)) {
+		console_sync(k);
+		console_follow(k);
+	}
+}
+
 /* One turn: wait, then keys first, then what they changed is drawn, then the pictures. Returns 0,
  * or an error that ends it. */
 static int turn(struct console *k)
 {
-	bool early = console_now_ms() - k->board_ms < BOARD_EVERY_MS;
-	struct pollfd fds[3] = {
-		{ .fd = screen_input_fd(k->screen), .events = POLLIN },
-		{ .fd = screen_signal_fd(k->screen), .events = POLLIN },
-		/* While a picture was taken just now, the next one waits a little; while paused,
-		   all do. */
-		{ .fd = k->paused || early ? -1 : fleet_fd(k->fleet), .events = POLLIN },
-	};
+	struct pollfd fds[FD_COUNT];
 	int rc;
 
-	if (poll(fds, 3, sleep_ms(k, early && !k->paused)) < 0)
-		fds[0].revents = fds[1].revents = fds[2].revents = 0;
-	if (fds[1].revents)
+	wait_for(k, fds);
+	if (fds[FD_SIGNAL].revents)
 		take_signals(k);
-	if (fds[0].revents && !k->quit) {
+	/* A key confirms what was seen at the size that the terminal has now. */
+	if (fds[FD_SIGNAL].revents && k->dirty && k->act.board && !k->quit)
+		console_draw(k);
+	if (fds[FD_INPUT].revents && !k->quit) {
 		rc = screen_read(k->screen, &k->input, console_now_ms());
 		if (rc < 0)
 			return rc;
@@ -111,15 +161,7 @@ static int turn(struct console *k)
 		return 0;
 	if (k->dirty)
 		console_draw(k);
-	if (fds[2].revents & POLLIN && !k->paused)
-		take_board(k);
-	if (listing_busy(k->listing) || listing_next_ms(k->listing) <= console_now_ms()) {
-		listing_work(k->listing, console_now_ms(), clock_wall_us(&clock_system), PASS_ROWS);
-		if (!listing_busy(k->listing)) {
-			console_sync(k);
-			console_follow(k);
-		}
-	}
+	take_pictures(k, fds[FD_FLEET].revents & POLLIN);
 	if (k->dirty || console_now_ms() >= k->canvas.next_ms)
 		console_draw(k);
 	console_tell_wanted(k);
@@ -188,6 +230,8 @@ static void console_release(struct console *k)
 			view_at(i)->ops->close(k->states[i]);
 	for (h = 0; h < k->n_history; h++)
 		free(k->history[h].id);
+	console_act_end(k, NULL);
+	actions_release(&k->actions);
 	listing_free(k->listing);
 	journal_release(&k->journal);
 	board_unref(k->board);

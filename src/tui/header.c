@@ -166,6 +166,26 @@ static void draw_sources(const struct model *m, struct canvas *c, int x)
 		canvas_putf(c, canvas_all(c), 0, x, STYLE_DIM, "+%zu", left_out);
 }
 
+/* What is left of the time in which acts may be begun is always seen. */
+static int draw_mode(const struct model *m, struct canvas *c, int x)
+{
+	struct area a = canvas_all(c);
+	int64_t left_s = (m->armed_ms + 999) / 1000;
+
+	if (m->armed_ms == INT64_MAX) {
+		x += canvas_put(c, a, 0, x, STYLE_HEADER_ARMED, "[ARMED]");
+	} else if (m->armed_ms > 0) {
+		x += canvas_putf(c, a, 0, x, STYLE_HEADER_ARMED,
+			"[ARMED %" PRId64 ":%02" PRId64 "]", left_s / 60, left_s % 60);
+		canvas_until(c, m->now_ms + (m->armed_ms - 1) % 1000 + 1);
+	} else {
+		x += canvas_put(c, a, 0, x, STYLE_HEADER_MODE, "[READ-ONLY]");
+	}
+	if (m->paused)
+		x += canvas_put(c, a, 0, x, STYLE_HEADER_MODE, " [PAUSED]");
+	return x + 2;
+}
+
 void header_draw(const struct model *m, const char *where, struct canvas *c)
 {
 	struct area a = canvas_all(c);
@@ -183,9 +203,7 @@ void header_draw(const struct model *m, const char *where, struct canvas *c)
 		x += w;
 	}
 	x = draw_env(m, c, x + 2);
-	x += canvas_put(c, a, 0, x, STYLE_HEADER_MODE,
-		     m->paused ? "[READ-ONLY] [PAUSED]" : "[READ-ONLY]") +
-	     2;
+	x = draw_mode(m, c, x);
 	x = draw_need(m, c, x);
 	draw_sources(m, c, x);
 	canvas_fill(c, a, 1, 0, c->w, frame_style(m), GLYPH_HLINE);

@@ -573,6 +573,21 @@ static void board_copy(const struct board_view *v, const struct model *m, struct
 	}
 }
 
+static void board_act_on(
+	const struct board_view *v, const struct model *m, struct view_reply *reply)
+{
+	board_copy(v, m, reply);
+	if (reply->kind == REPLY_COPY)
+		reply->kind = REPLY_ACT;
+}
+
+static int board_cursor_y(const void *state)
+{
+	const struct board_view *v = state;
+
+	return v->list_y + (int)(v->at - v->top);
+}
+
 static void board_enter(const struct board_view *v, const struct model *m, struct view_reply *reply)
 {
 	const struct listing_row *row;
@@ -642,6 +657,10 @@ static bool board_act(
 	case ACTION_COPY:
 		board_copy(v, m, reply);
 		return true;
+	case ACTION_ACT:
+		v->moved = true;
+		board_act_on(v, m, reply);
+		return true;
 	default:
 		return false;
 	}
@@ -700,9 +719,9 @@ static void board_status(const void *state, const struct model *m, struct str *o
 	str_addf(out, "  by %s%s", reverse ? "-" : "", sort_name(sort));
 }
 
-static const enum action board_hints[] = { ACTION_OPEN, ACTION_FILTER, ACTION_NEED, ACTION_COMMAND,
-	ACTION_SORT, ACTION_VIEW_EVENTS, ACTION_VIEW_SOURCES, ACTION_HELP, ACTION_QUIT,
-	ACTION_NONE };
+static const enum action board_hints[] = { ACTION_OPEN, ACTION_ACT, ACTION_FILTER, ACTION_NEED,
+	ACTION_COMMAND, ACTION_SORT, ACTION_VIEW_EVENTS, ACTION_VIEW_SOURCES, ACTION_HELP,
+	ACTION_QUIT, ACTION_NONE };
 
 const struct view_ops view_board_ops = {
 	.name = "board",
@@ -719,6 +738,7 @@ const struct view_ops view_board_ops = {
 	.mouse = board_mouse,
 	.cursor = board_cursor,
 	.wanted = board_wanted,
+	.cursor_y = board_cursor_y,
 	.unmark = board_unmark,
 	.status = board_status,
 };

@@ -119,6 +119,10 @@ static bool one_act(
 		if (m->id)
 			view_reply_set(reply, REPLY_COPY, "%s", m->id);
 		break;
+	case ACTION_ACT:
+		if (m->id)
+			view_reply_set(reply, REPLY_ACT, "%s", m->id);
+		break;
 	default:
 		return false;
 	}
@@ -157,8 +161,8 @@ static void one_status(const void *state, const struct model *m, struct str *out
 			v->top + v->page < v->lines ? v->top + v->page : v->lines, v->lines);
 }
 
-static const enum action one_hints[] = { ACTION_BACK, ACTION_DOWN, ACTION_UP, ACTION_COPY,
-	ACTION_COMMAND, ACTION_HELP, ACTION_QUIT, ACTION_NONE };
+static const enum action one_hints[] = { ACTION_BACK, ACTION_ACT, ACTION_DOWN, ACTION_UP,
+	ACTION_COPY, ACTION_COMMAND, ACTION_HELP, ACTION_QUIT, ACTION_NONE };
 
 const struct view_ops view_one_ops = {
 	.name = "one",

@@ -8,6 +8,7 @@
 #include "tui/canvas.h"
 #include "tui/keymap.h"
 
+struct actions;
 struct input_event;
 
 /* All that a view may know. Const: a view can't change anything but its own state, and can't reach
@@ -16,10 +17,14 @@ struct model {
 	const struct board *board;     /* NULL before the first picture */
 	const struct listing *listing; /* of that board; never NULL */
 	const struct journal *journal; /* what happened, oldest first; NULL: nothing yet */
+	const struct actions *actions; /* what was done, the newest first (actions.h); NULL: not
+					  read yet */
 	const char *looked_for;        /* without sources: what discovery looked for; else NULL */
 	const char *id;                /* what the view "one" shows; NULL elsewhere */
 	int64_t now_ms, now_us;
 	bool paused;
+	int64_t armed_ms; /* what is left of the time in which acts may be begun; 0: read only;
+			     INT64_MAX: until the end */
 };
 
 /* What a view asks the console to do after a key. */
@@ -29,6 +34,8 @@ enum reply_kind {
 	REPLY_VIEW, /* go to the view whose name is the text */
 	REPLY_BACK,
 	REPLY_COPY, /* copy the text */
+	REPLY_ACT,  /* offer the verbs for the ids in the text, one a line; behind a tab the key of
+		       a claim or run */
 	REPLY_SAY,  /* show the text */
 };
 
@@ -58,6 +65,8 @@ struct view_ops {
 		bool again, struct view_reply *reply);
 	/* The row under the cursor, for views that list; NULL when there is none. */
 	const struct listing_row *(*cursor)(const void *state, const struct model *model);
+	/* The row of the screen where that one stands; -1: on none. */
+	int (*cursor_y)(const void *state);
 	/* The ids that are on the screen: at most max, borrowed from the board. */
 	size_t (*wanted)(
 		const void *state, const struct model *model, const char **ids, size_t max);
@@ -83,7 +92,7 @@ const struct view_entry *view_at(size_t i);
 int view_find(const char *name);
 
 extern const struct view_ops view_board_ops, view_runs_ops, view_events_ops, view_sources_ops,
-	view_one_ops;
+	view_one_ops, view_actions_ops;
 
 /* The ids that a row stands for: its own, or a role's witnesses'. Returns how many, at most max. */
 size_t view_ids(const struct model *m, const struct listing_row *row, const char **ids, size_t max);

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "boards.h"
+#include "compare.h"
 #include "model/filter.h"
 #include "tui/header.h"
 #include "tui/help.h"
@@ -293,23 +294,6 @@ static void draw(const struct golden *g, struct canvas *c)
 	board_unref(board);
 }
 
-static void compare(const char *name, const struct str *made)
-{
-	struct str path, there;
-
-	str_init(&path, 4096);
-	str_init(&there, 1024 * 1024);
-	str_addf(&path, "%s/%s.txt", TEST_SCREENS, name);
-	if (getenv("BATON_UPDATE_GOLDEN"))
-		assert_int_equal(fs_write_atomic(path.s, made->s, made->len, NULL), 0);
-	if (fs_read(path.s, &there, NULL) < 0)
-		fail_msg("%s is missing: make update-golden", path.s);
-	if (strcmp(there.s, made->s) != 0)
-		fail_msg("%s differs; it was\n%s\nand is now\n%s", name, there.s, made->s);
-	str_release(&path);
-	str_release(&there);
-}
-
 static void screens(void **state)
 {
 	size_t i;
@@ -327,7 +311,7 @@ static void screens(void **state)
 			canvas_dump_styles(&c, &made);
 		for (k = 0; goldens[i].ascii && k < made.len; k++)
 			assert_true((unsigned char)made.s[k] < 0x80);
-		compare(goldens[i].name, &made);
+		golden_compare(goldens[i].name, &made);
 		str_release(&made);
 		canvas_release(&c);
 	}
@@ -348,7 +332,7 @@ static void help_screen(void **state)
 		canvas_dump(&c, &made);
 		canvas_release(&c);
 	}
-	compare("help-80", &made);
+	golden_compare("help-80", &made);
 	str_release(&made);
 }
 

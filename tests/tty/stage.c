@@ -11,6 +11,7 @@
  */
 #include "config.h"
 
+#include "../golden/acts.h"
 #include "../golden/boards.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -34,7 +35,7 @@ struct fleet {
 	pthread_mutex_t lock;
 	pthread_t thread;
 	size_t changes;
-	int64_t every_ms;
+	int64_t every_ms, armed_until_ms;
 	int fd;
 	bool paused, stop, told;
 };
@@ -131,6 +132,99 @@ void fleet_want(struct fleet *f, const char *const *ids, size_t n)
 	(void)f;
 	(void)ids;
 	(void)n;
+}
+
+/* ---- a gate that is made up: release waits for its confirmation, suspend for y ---- */
+
+struct gate {
+	struct fleet *fleet;
+	const struct gate_view *view;
+};
+
+struct gate *gate_begin(struct fleet *f, const struct board *board, const struct gate_want *wants,
+	size_t n, const struct gate_options *options)
+{
+	struct gate *gate = xcalloc(1, sizeof(*gate));
+
+	(void)board;
+	(void)options;
+	gate->fleet = f;
+	gate->view = acts_view(n > 1                         ? "set"
+			       : wants->verb == VERB_SUSPEND ? "reversible"
+							     : "release");
+	return gate;
+}
+
+struct gate_view *gate_look(struct gate *gate)
+{
+	return (struct gate_view *)(uintptr_t)gate->view;
+}
+
+void gate_view_free(struct gate_view *view)
+{
+	(void)view;
+}
+
+int gate_confirm(struct gate *gate, const char *typed, const char *reason, struct err *err)
+{
+	uint64_t one = 1;
+
+	if (strcmp(typed, gate->view->to_type) != 0)
+		return err_set(err, ERR_USAGE, "that is not %s", gate->view->to_type);
+	if (gate->view->needs_reason && !*reason)
+		return err_set(err, ERR_USAGE, "a reason is needed");
+	gate->view = acts_view(strcmp(reason, "stay") == 0 ? "acting" : "done");
+	return write(gate->fleet->fd, &one, sizeof(one)) < 0 ? ERR_IO : 0;
+}
+
+bool gate_cancel(struct gate *gate)
+{
+	(void)gate;
+	return true;
+}
+
+void gate_close(struct gate *gate)
+{
+	free(gate);
+}
+
+char *gate_hinder(struct fleet *f, const struct board *board, const char *id, const char *key,
+	enum verb verb, enum gate_way way)
+{
+	(void)board;
+	(void)id;
+	(void)key;
+	(void)way;
+	if (verb == VERB_CANCEL)
+		return xstrdup("not for an etcd-election");
+	return f->armed_until_ms ? NULL : xstrdup("read only: :arm lifts it");
+}
+
+int gate_arm(struct fleet *f, const char *source, int64_t for_ms, struct err *err)
+{
+	if (source && strcmp(source, "west") == 0)
+		return err_set(err, ERR_DENIED, "the source west is protected");
+	f->armed_until_ms = clock_mono_ms(&clock_system) + for_ms;
+	return 0;
+}
+
+void gate_disarm(struct fleet *f, const char *source)
+{
+	(void)source;
+	f->armed_until_ms = 0;
+}
+
+int64_t gate_armed_ms(struct fleet *f, const char *source)
+{
+	int64_t left = f->armed_until_ms - clock_mono_ms(&clock_system);
+
+	(void)source;
+	return left > 0 ? left : 0;
+}
+
+const char *gate_outcome_word(enum gate_outcome outcome)
+{
+	return outcome == GATE_DONE ? "done" : outcome == GATE_PARTIAL ? "partial" : "";
 }
 
 static void setup(struct fleet *f, int argc, char **argv)

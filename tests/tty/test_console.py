@@ -1,6 +1,7 @@
 """The console in a pseudo-terminal: it draws, follows keys, and gives the terminal back on every way out."""
 
 import base64
+import json
 import os
 import random
 import re
@@ -8,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -137,8 +139,8 @@ class Keys(Case):
             p.keys(":open ctl/elec\tbil\t\r").wait("stale-holder")
             p.keys(":sources\r").wait("ANSWER")
             p.keys(":view events\r").wait("WHAT")
-            p.keys("2").wait("no runs here")
-            p.keys("5").wait("only reads")
+            p.keys("2").wait("has jobs")
+            p.keys("5").wait("> actions")
             p.keys(":q\r")
             self.assertEqual(p.end(), 0)
 
@@ -351,6 +353,140 @@ class NoScreen(unittest.TestCase):
                 self.assertIn(says, " ".join(p.screen.text.split()).replace("doesn' t", "doesn't"))
                 self.assertNotIn(b"\x1b[?1049h", p.raw)
                 self.assertEqual(p.settings(), p.before)
+
+
+
+class Acts(Case):
+    """The verbs of a row, and the window that stands between them and the servers."""
+
+    def menu(self, p):
+        p.wait("by need").keys("j").wait("ctl/elections/billing")
+        p.keys("a").wait("Enter chooses")
+        return p
+
+    def test_read_only_lists_every_verb_with_its_reason(self):
+        with stage("mixed") as p:
+            self.menu(p)
+            self.assertIn("read only: :arm lifts it", p.screen.text)
+            self.assertIn("not for an etcd-election", p.screen.text)
+            # A hindered verb is not begun.
+            p.keys("\r")
+            p.settle()
+            self.assertIn("Enter chooses", p.screen.text)
+            p.keys("\x1b")
+            p.wait("by need")
+            self.assertIn("[READ-ONLY]", p.screen.line(0))
+
+    def test_armed_shows_what_is_left_and_ends(self):
+        with stage("mixed") as p:
+            p.wait("by need").keys(":arm 2\r").wait("[ARMED ")
+            self.assertRegex(p.screen.line(0), r"\[ARMED (2:00|1:5\d)\]")
+            p.wait("[ARMED 1:5")
+            p.keys(":disarm\r").wait("[READ-ONLY]")
+            p.keys(":arm 0\r").wait("takes minutes")
+            p.keys(":arm 61\r").wait("takes minutes")
+            p.keys(":arm 1 west\r").wait("protected")
+            self.assertIn("[READ-ONLY]", p.screen.line(0))
+
+    def release(self, p):
+        p.wait("by need").keys(":arm\r").wait("[ARMED ")
+        self.menu(p)
+        while "▌release" not in p.screen.text:
+            p.keys("j")
+            p.settle()
+        p.keys("\r").wait("which one?").keys("\r").wait("takes it from")
+
+    def test_confirmed_by_typing_and_not_by_enter(self):
+        with stage("mixed", rows=50, columns=120) as p:
+            self.release(p)
+            p.keys("\r\r\r").wait("Enter alone confirms nothing")
+            p.keys("\t" + "its host is down" + "\r")
+            p.keys("ctl/elections/billin\r").wait("that is not")
+            p.keys("g\r").wait("node-c leads")
+            p.wait("not seen to stop")
+            p.keys("\x1b").wait("done: node-c leads")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+            self.given_back(p)
+
+    def test_the_row_stays_seen_and_nothing_moves(self):
+        with stage("mixed", rows=50, columns=120) as p:
+            p.wait("by need")
+            self.release(p)
+            self.assertRegex(p.screen.text, r"S STALE +elections/billing")
+            p.keys("\x1b").wait("nothing was sent")
+
+    def test_escape_leaves_everything(self):
+        with stage("mixed", rows=50, columns=120) as p:
+            self.release(p)
+            p.keys("down\x1b").wait("nothing was sent")
+            self.assertIn("by need", p.keys("k").wait("by need").screen.text)
+
+    def test_sent_goes_on_without_the_window(self):
+        with stage("mixed", rows=50, columns=120) as p:
+            self.release(p)
+            p.keys("stay\rctl/elections/billing\r").wait("can't be called back")
+            p.keys("\x1b").wait("Esc again")
+            p.keys("\x1b").wait("it goes on")
+
+    def test_pasted_text_confirms_nothing(self):
+        with stage("mixed", rows=50, columns=120) as p:
+            self.release(p)
+            p.keys("down\r\x1b[200~ctl/elections/billing\x1b[201~").wait("must be typed")
+            p.keys("\r").wait("Enter alone confirms nothing")
+
+    def test_a_stopped_program_gives_up_what_was_not_sent(self):
+        with Program(STAGE, "mixed", rows=50, columns=120, env=environment(), job=True) as p:
+            self.release(p)
+            p.keys("down\rctl/elections/billing")
+            p.keys("\x1a").wait_state("T")
+            p.kill(signal.SIGCONT).wait("given up")
+            p.keys("\r")
+            p.settle()
+            self.assertNotIn("node-c leads", p.screen.text)
+
+    def test_a_small_terminal_takes_no_confirmation(self):
+        with stage("mixed", rows=50, columns=120) as p:
+            self.release(p)
+            p.keys("down\rctl/elections/billing")
+            p.resize(9, 44)
+            p.settle()
+            p.keys("\r").wait("too small")
+            p.resize(50, 120)
+            p.settle()
+            p.keys("\r").wait("node-c leads")
+
+    def test_the_audit_is_a_view(self):
+        with tempfile.TemporaryDirectory() as state:
+            os.makedirs(state + "/baton")
+            with open(state + "/baton/audit.jsonl", "w") as f:
+                for n, outcome in ((1, "done"), (2, "changed"), (3, None)):
+                    f.write(audit_line(n, "intent") + "\n")
+                    if outcome:
+                        f.write(audit_line(n, "outcome", outcome=outcome) + "\n")
+                f.write('{"broken')
+            with stage("mixed", XDG_STATE_HOME=state) as p:
+                p.wait("by need").keys("5").wait("no end")
+                self.assertRegex(p.screen.text, r"step-down +no end +ctl/elections/a3")
+                self.assertIn("not known", p.screen.text)
+                p.keys("jj").wait("DELETE something 1")
+                p.keys("\r").wait("its host is down")
+                with open(state + "/baton/audit.jsonl", "a") as f:
+                    f.write("\n" + audit_line(4, "intent") + "\n")
+                p.keys("\rg").wait("ctl/elections/a4")
+
+    def test_an_empty_audit_says_so(self):
+        with tempfile.TemporaryDirectory() as state, stage("mixed", XDG_STATE_HOME=state) as p:
+            p.wait("by need").keys("5").wait("the audit is empty")
+
+
+def audit_line(n, phase, **more):
+    line = {"schema": "baton/1", "at": f"2026-01-02T03:04:0{n}.000Z", "n": n, "phase": phase,
+            "id": f"ctl/elections/a{n}", "verb": "step-down",
+            "target": {"identity": "node-b", "key": "rev:1482", "token": "1482"},
+            "request": f"DELETE something {n}", "reason": "its host is down",
+            "who": {"user": "ann", "host": "h", "tty": "/dev/pts/1"}}
+    return json.dumps({**line, **more})
 
 
 if __name__ == "__main__":

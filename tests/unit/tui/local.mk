@@ -1,11 +1,12 @@
-# The views and their parts need no fleet: they link the model and the screen's archive only.
-STAGE_LIBS = src/libtui.a src/libshow.a $(MODEL_LIBS) $(NCURSESW_LIBS)
+# The views and their parts need no fleet: they link the model and the screen's archive, and of control the
+# reading of the audit.
+STAGE_LIBS = src/libtui.a src/libshow.a src/libcontrol.a $(MODEL_LIBS) $(NCURSESW_LIBS) $(JANSSON_LIBS)
 VIEW_TEST_LIBS = $(STAGE_LIBS) $(CMOCKA_LIBS)
 EXTRA_DIST += tests/golden/screens doc/keys.inc doc/adding-a-view.md doc/themes.md
 
 # The console over a fleet that is made up: for the tests of the terminal and the benchmark.
 check_PROGRAMS += tests/bin/stage
-tests_bin_stage_SOURCES = tests/tty/stage.c tests/golden/boards.c tests/golden/boards.h tests/golden/boards-jobs.c tests/golden/maker.h
+tests_bin_stage_SOURCES = tests/tty/stage.c tests/golden/acts.c tests/golden/acts.h tests/golden/boards.c tests/golden/boards.h tests/golden/boards-jobs.c tests/golden/maker.h
 tests_bin_stage_LDADD = $(STAGE_LIBS)
 
 unit_tests += tests/bin/test-tui-canvas
@@ -31,11 +32,18 @@ tests_bin_test_tui_keymap_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_KEYS=\"$(abs_top_srcd
 tests_bin_test_tui_keymap_LDADD = $(VIEW_TEST_LIBS)
 
 unit_tests += tests/bin/test-tui-golden
-tests_bin_test_tui_golden_SOURCES = tests/golden/test-golden.c tests/golden/boards.c tests/golden/boards.h tests/golden/boards-jobs.c tests/golden/maker.h tests/unit/unit.h
+tests_bin_test_tui_golden_SOURCES = tests/golden/test-golden.c tests/golden/boards.c tests/golden/boards.h tests/golden/boards-jobs.c tests/golden/maker.h tests/golden/compare.c tests/golden/compare.h tests/unit/unit.h
 tests_bin_test_tui_golden_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_SCREENS=\"$(abs_top_srcdir)/tests/golden/screens\" -DTESTS_DIR=\"$(abs_top_srcdir)/tests\"
 tests_bin_test_tui_golden_LDADD = $(VIEW_TEST_LIBS)
 
+unit_tests += tests/bin/test-tui-gate-dialog
+tests_bin_test_tui_gate_dialog_SOURCES = tests/unit/tui/test-gate-dialog.c tests/golden/acts.c tests/golden/acts.h \
+	tests/golden/compare.c tests/golden/compare.h tests/unit/unit.h
+tests_bin_test_tui_gate_dialog_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_SCREENS=\"$(abs_top_srcdir)/tests/golden/screens\"
+tests_bin_test_tui_gate_dialog_LDADD = src/libtui.a $(CONTROL_LIBS) $(NCURSESW_LIBS) $(CMOCKA_LIBS)
+
 # Writes the golden screens and the manual's list of keys anew; read the difference before you commit it.
-update-golden: tests/bin/test-tui-golden tests/bin/test-tui-keymap
+update-golden: tests/bin/test-tui-golden tests/bin/test-tui-gate-dialog tests/bin/test-tui-keymap
 	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-golden
+	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-gate-dialog
 	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-keymap

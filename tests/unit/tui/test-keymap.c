@@ -38,7 +38,8 @@ static void every_key_is_one(void **state)
 		}
 		assert_true(*keymap_help((enum action)a) != '\0');
 	}
-	assert_int_equal(keymap_action('a'), ACTION_NONE);
+	assert_int_equal(keymap_action('a'), ACTION_ACT);
+	assert_int_equal(keymap_action('x'), ACTION_NONE);
 	assert_int_equal(keymap_action(18), ACTION_POLL);
 	assert_int_equal(keymap_action(INPUT_F1), ACTION_HELP);
 }
@@ -125,7 +126,7 @@ static void completion(void **state)
 	assert_int_equal(from, 9);
 	str_clear(&out);
 	command_complete(&model, "view ", &out, &from);
-	assert_string_equal(out.s, "board\nruns\nevents\nsources\n");
+	assert_string_equal(out.s, "board\nruns\nevents\nsources\nactions\n");
 	str_release(&out);
 }
 

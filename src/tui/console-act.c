@@ -1,0 +1,386 @@
+#include "config.h"
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "control/fleet.h"
+#include "control/gate.h"
+#include "tui/console-state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	ARM_MINUTES = 5,
+	ARM_MOST = 60,
+	TEXT_MAX = 600,
+};
+
+static const char pick_hint[] = "Enter chooses, f only forecasts, Esc leaves everything as it is";
+
+/* ---- what it is about ---- */
+
+static void act_forget_wants(struct console_act *act)
+{
+	while (act->n_wants) {
+		free(act->wants[--act->n_wants].id);
+		free(act->wants[act->n_wants].key);
+	}
+}
+
+static void act_want(
+	struct console_act *act, const char *id, size_t id_len, const char *key, size_t key_len)
+{
+	if (act->n_wants == ACT_SET_MAX)
+		return;
+	act->wants[act->n_wants++] = (struct act_want){
+		.id = xstrndup(id, id_len),
+		.key = key ? xstrndup(key, key_len) : NULL,
+	};
+}
+
+/* Returns how many there were, also beyond what one set takes. */
+static size_t act_read_ids(struct console_act *act, const char *ids)
+{
+	size_t n = 0;
+
+	for (; *ids; n++) {
+		size_t len = strcspn(ids, "\n"), id_len = strcspn(ids, "\t\n");
+
+		act_want(act, ids, id_len, id_len < len ? ids + id_len + 1 : NULL,
+			id_len < len ? len - id_len - 1 : 0);
+		ids += len;
+		ids += *ids == '\n';
+	}
+	return n;
+}
+
+static const struct role_view *act_role(const struct console_act *act, const char *id)
+{
+	size_t i;
+
+	for (i = 0; i < act->board->n_roles; i++)
+		if (strcmp(act->board->roles[i].self->s->id, id) == 0)
+			return &act->board->roles[i];
+	return NULL;
+}
+
+/* ---- the lists ---- */
+
+static void act_pick(struct console *k, enum act_stage stage, const char *title)
+{
+	k->act.stage = stage;
+	pick_begin(&k->act.pick, title, pick_hint);
+	k->mode = MODE_PICK;
+	k->dirty = true;
+}
+
+static void act_pick_witness(struct console *k, const struct role_view *role)
+{
+	size_t i;
+
+	act_pick(k, ACT_WITNESS, " which of its witnesses? ");
+	for (i = 0; i < role->role->n_witnesses; i++)
+		pick_add(&k->act.pick, role->role->witnesses[i],
+			role->witnesses[i] ? NULL : "not there now", !role->witnesses[i], (int)i);
+}
+
+/* Why a verb can't be begun on the rows that are wanted: the first reason; NULL. The caller frees
+ * it. */
+static char *act_hinder(struct console *k, enum verb verb)
+{
+	size_t i;
+
+	for (i = 0; i < k->act.n_wants; i++) {
+		struct act_want *want = &k->act.wants[i];
+		char *why = gate_hinder(
+			k->fleet, k->act.board, want->id, want->key, verb, GATE_WAY_CONSOLE);
+
+		if (why)
+			return why;
+	}
+	return NULL;
+}
+
+static void act_pick_verb(struct console *k)
+{
+	char title[TEXT_MAX];
+	int verb;
+
+	if (k->act.n_wants == 1)
+		snprintf(title, sizeof(title), " %s ", k->act.wants[0].id);
+	else
+		snprintf(title, sizeof(title), " %zu marked rows, one by one ", k->act.n_wants);
+	act_pick(k, ACT_VERB, title);
+	for (verb = 0; verb < VERB_COUNT; verb++) {
+		char *why = act_hinder(k, (enum verb)verb);
+
+		pick_add(&k->act.pick, verb_word((enum verb)verb)->word,
+			why ? why : verb_word((enum verb)verb)->help, why != NULL, verb);
+		free(why);
+	}
+	pick_sort(&k->act.pick);
+}
+
+/* Those that a verb may be about, with their keys: the claims of a row. */
+static void act_pick_target(struct console *k, const struct row *row)
+{
+	const struct singleton *s = row->s;
+	char title[TEXT_MAX], text[TEXT_MAX];
+	uint32_t i;
+
+	snprintf(title, sizeof(title), " %s %s: which one? ", verb_word(k->act.verb)->word, s->id);
+	act_pick(k, ACT_TARGET, title);
+	for (i = 0; i < s->n_claims; i++) {
+		const struct claim *c = &s->claims[i];
+
+		if (c->kind != CLAIM_HOLDER && c->kind != CLAIM_WAITER)
+			continue;
+		snprintf(text, sizeof(text), "%s  %s",
+			c->kind == CLAIM_HOLDER ? "holds it" : "waits", c->key);
+		pick_add(&k->act.pick, c->identity, text, false, (int)i);
+	}
+}
+
+/* ---- the gate ---- */
+
+static void act_look(struct console *k)
+{
+	gate_view_free(k->act.view);
+	k->act.view = gate_look(k->act.gate);
+	k->dirty = true;
+}
+
+static void act_begin(struct console *k)
+{
+	struct gate_options options = { .way = GATE_WAY_CONSOLE,
+		.forecast_only = k->act.forecast_only };
+	struct gate_want wants[ACT_SET_MAX];
+	size_t i;
+
+	for (i = 0; i < k->act.n_wants; i++)
+		wants[i] = (struct gate_want){
+			.verb = k->act.verb,
+			.id = k->act.wants[i].id,
+			.key = k->act.wants[i].key,
+		};
+	pick_release(&k->act.pick);
+	gate_dialog_init(&k->act.dialog);
+	k->act.gate = gate_begin(k->fleet, k->act.board, wants, k->act.n_wants, &options);
+	k->act.leave_again = false;
+	k->mode = MODE_GATE;
+	act_look(k);
+}
+
+/* The verb is known: of whom, where that is not plain. */
+static void act_target(struct console *k)
+{
+	const struct row *row = board_find(k->act.board, k->act.wants[0].id, NULL);
+	uint32_t holders, waiters;
+
+	if (verb_word(k->act.verb)->about == ABOUT_ROW || k->act.n_wants > 1 ||
+		k->act.wants[0].key || !row) {
+		act_begin(k);
+		return;
+	}
+	holders = singleton_count(row->s, CLAIM_HOLDER);
+	waiters = singleton_count(row->s, CLAIM_WAITER);
+	if (holders + waiters > 1 && !(holders == 1 && k->act.verb == VERB_STEP_DOWN)) {
+		act_pick_target(k, row);
+		return;
+	}
+	if (holders + waiters == 1)
+		k->act.wants[0].key = xstrdup(row->s->claims[0].key);
+	act_begin(k);
+}
+
+static void act_chosen(struct console *k, bool forecast_only)
+{
+	const struct pick_item *item = pick_at(&k->act.pick);
+	const struct role_view *role;
+	const struct row *row;
+
+	if (!item)
+		return;
+	/* What is hindered can be forecast all the same: that sends nothing. */
+	if (item->hindered && !(forecast_only && k->act.stage == ACT_VERB))
+		return;
+	switch (k->act.stage) {
+	case ACT_WITNESS:
+		role = act_role(&k->act, k->act.wants[0].id);
+		free(k->act.wants[0].id);
+		k->act.wants[0].id = xstrdup(role->role->witnesses[item->value]);
+		act_pick_verb(k);
+		break;
+	case ACT_VERB:
+		k->act.verb = (enum verb)item->value;
+		k->act.forecast_only = forecast_only;
+		act_target(k);
+		break;
+	case ACT_TARGET:
+		row = board_find(k->act.board, k->act.wants[0].id, NULL);
+		k->act.wants[0].key = xstrdup(row->s->claims[item->value].key);
+		k->act.forecast_only = k->act.forecast_only || forecast_only;
+		act_begin(k);
+		break;
+	}
+}
+
+/* ---- what the console calls ---- */
+
+void console_act_menu(struct console *k, const char *ids)
+{
+	const struct role_view *role;
+	size_t n;
+
+	if (!k->board) {
+		console_say(k, false, "there is no picture yet: nothing to act on");
+		return;
+	}
+	k->act.board = board_ref(k->board);
+	n = act_read_ids(&k->act, ids);
+	if (!n || n > ACT_SET_MAX) {
+		console_act_end(k, NULL);
+		console_say(k, n > 0,
+			n ? "too many rows for one set: mark at most 50" : "no row to act on");
+		return;
+	}
+	role = k->act.n_wants == 1 ? act_role(&k->act, k->act.wants[0].id) : NULL;
+	if (role)
+		act_pick_witness(k, role);
+	else
+		act_pick_verb(k);
+}
+
+static void act_confirm(struct console *k)
+{
+	struct err err = { 0 };
+
+	if (gate_confirm(k->act.gate, gate_dialog_typed(&k->act.dialog, k->act.view),
+		    k->act.dialog.reason.text, &err) < 0)
+		gate_dialog_say(&k->act.dialog, err.text);
+	act_look(k);
+}
+
+static void act_leave(struct console *k)
+{
+	char text[TEXT_MAX];
+
+	if (k->act.view->phase == GATE_PHASE_ACTING && !k->act.leave_again) {
+		k->act.leave_again = true;
+		gate_dialog_say(&k->act.dialog, "it was confirmed and goes on: Esc again closes "
+						"the window, 5 shows how it ends");
+		return;
+	}
+	if (k->act.view->phase == GATE_PHASE_OVER && !k->act.forecast_only) {
+		snprintf(text, sizeof(text), "%s: %s", gate_outcome_word(k->act.view->outcome),
+			k->act.view->text);
+		console_act_end(k, text);
+	} else if (k->act.view->phase == GATE_PHASE_ACTING) {
+		console_act_end(k, "it goes on; 5 shows how it ends");
+	} else {
+		console_act_end(k, k->act.forecast_only ? NULL : "nothing was sent");
+	}
+}
+
+void console_act_key(struct console *k, uint32_t key)
+{
+	k->dirty = true;
+	if (k->mode == MODE_PICK) {
+		if (key == INPUT_ESC || key == 'q')
+			console_act_end(k, NULL);
+		else if (key == INPUT_ENTER || key == 'f')
+			act_chosen(k, key == 'f');
+		else
+			pick_key(&k->act.pick, key);
+		return;
+	}
+	switch (gate_dialog_key(&k->act.dialog, k->act.view, key)) {
+	case GATE_CONFIRM:
+		act_confirm(k);
+		break;
+	case GATE_LEAVE:
+		act_leave(k);
+		break;
+	default:
+		break;
+	}
+}
+
+void console_act_paste(struct console *k, uint32_t cp)
+{
+	k->dirty = true;
+	if (k->mode == MODE_GATE)
+		gate_dialog_paste(&k->act.dialog, k->act.view, cp);
+}
+
+void console_act_news(struct console *k)
+{
+	if (k->act.gate)
+		act_look(k);
+}
+
+void console_act_draw(struct console *k)
+{
+	const struct view_ops *ops = console_view(k)->ops;
+	int keep_y = ops->cursor_y ? ops->cursor_y(console_view_state(k)) : -1;
+
+	if (k->mode == MODE_PICK)
+		pick_draw(&k->act.pick, &k->canvas, keep_y);
+	else
+		gate_dialog_draw(&k->act.dialog, k->act.view, k->model.now_us, &k->canvas, keep_y);
+	/* The time that is left until the limit, and ages, go on. */
+	if (k->mode == MODE_GATE)
+		canvas_until(&k->canvas, k->model.now_ms + 1000);
+}
+
+void console_act_end(struct console *k, const char *why)
+{
+	struct console_act *act = &k->act;
+
+	if (act->gate) {
+		gate_cancel(act->gate);
+		gate_close(act->gate);
+		gate_dialog_release(&act->dialog);
+	}
+	gate_view_free(act->view);
+	pick_release(&act->pick);
+	act_forget_wants(act);
+	board_unref(act->board);
+	*act = (struct console_act){ 0 };
+	if (k->mode == MODE_PICK || k->mode == MODE_GATE)
+		k->mode = MODE_VIEW;
+	if (why)
+		console_say(k, false, "%s", why);
+	k->dirty = true;
+}
+
+/* ---- arming ---- */
+
+void console_arm(struct console *k, const char *argument)
+{
+	struct err err = { 0 };
+	char *end;
+	long minutes = strtol(argument, &end, 10);
+	const char *source = end + strspn(end, " ");
+
+	if (end == argument)
+		minutes = ARM_MINUTES;
+	if (minutes < 1 || minutes > ARM_MOST || (end != argument && *end && *end != ' ')) {
+		console_say(k, true,
+			":arm takes minutes, 1 to %d, and perhaps a source: :arm 5 ctl", ARM_MOST);
+		return;
+	}
+	if (gate_arm(k->fleet, *source ? source : NULL, minutes * INT64_C(60000), &err) < 0)
+		console_say(k, true, "%s", err.text);
+	else
+		console_say(k, false, "armed for %ldm%s%s; :disarm ends it", minutes,
+			*source ? ": " : ", all sources", source);
+}
+
+void console_disarm(struct console *k, const char *argument)
+{
+	gate_disarm(k->fleet, *argument ? argument : NULL);
+	console_say(k, false, "read only again%s%s", *argument ? ": " : "", argument);
+}
