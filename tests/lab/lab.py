@@ -24,6 +24,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+from polite import Polite  # noqa: E402
 from servers import Etcd, GatewayError, Home, PgBouncer, Postgres, Proxy, SqlError, close_all, wait_until  # noqa: E402
 from servers.process import as_user  # noqa: E402
 from servers.program import TOP, baton_path  # noqa: E402
@@ -33,7 +34,7 @@ CONFIG = """\
 # The lab: private servers, gone when the console is left. Thresholds are short here, to show at once what takes minutes
 # elsewhere.
 sources:
-  orders: {{kind: postgres, environment: lab, conninfo: "{orders}"}}
+  orders: {{kind: postgres, environment: lab, conninfo: "{orders}", step_down_channel: baton_step_down}}
   west:   {{kind: postgres, environment: lab, conninfo: "{west}"}}
   ctl:
     kind: etcd
@@ -91,7 +92,7 @@ class Lab:
     def populate(self):
         say("putting contenders on them")
         for step in (self.stale, self.idle_holder, self.prepared, self.stranded, self.cycle, self.shared, self.plain,
-                     self.role, self.elections, self.orphan, self.patroni, self.far):
+                     self.polite, self.role, self.elections, self.orphan, self.patroni, self.far):
             step()
         self.remember()
         self.loop(self.pass_leader_on, 60)
@@ -163,6 +164,11 @@ class Lab:
         self.hold("prisma-migrate", "pg_advisory_lock(72707369)")
         self.hold("reporter", "pg_advisory_lock(hashtext('nightly-report'))")
         self.hold("archiver", "pg_advisory_lock(3, 4)", dbname="reports")
+
+    def polite(self):
+        """CONTENDED by two that listen, and let go when they are asked to step down."""
+        for name in ("polite-1", "polite-2"):
+            Polite(self.pg, "app", name, 4711, self.ended)
 
     def role(self):
         """DUPLICATE: one role with two witnesses, which different processes hold."""

@@ -111,6 +111,24 @@ class LabTest(unittest.TestCase):
         self.assertEqual(rows["ctl/locks/reindex"]["mechanism"], "etcd-lock")
         self.assertEqual(rows["ctl//service/batman/leader"]["mechanism"], "etcd-key")
 
+    def test_who_listens_steps_down_when_asked(self):
+        lab = self.start()
+        lab.wait_ready()
+        for _ in range(2):
+            done = lab.baton("act", "step-down", "orders/app:4711", "--expect", self.polite(lab), "--reason", "a test",
+                             "--yes", "--json")
+            self.assertEqual(done.returncode, 0, done)
+            said = json.loads(done.stdout)
+            self.assertEqual((said["outcome"], said["overlap"]), ("done", "closed"))
+
+    def polite(self, lab):
+        """Who holds the lock of those that can be asked, as soon as one does."""
+        def holder():
+            rows = json.loads(lab.baton("list", "--json").stdout)["singletons"]
+            return [each["key"] for row in rows if row["id"] == "orders/app:4711" for each in row["holders"]]
+        wait_until(holder, what="a holder")
+        return holder()[0]
+
     def test_signals_end_it(self):
         for number in (signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal=number.name):
