@@ -29,18 +29,30 @@ enum queue_column {
 	Q_SHARE,
 	Q_NAME,
 	Q_BLOCKERS,
+	Q_WAITERS,
 	QUEUE_COLUMNS
 };
 
-static const char queue_sql[] =
-	"SELECT coalesce(l.pid, 0), l.granted, bool_and(l.mode = 'ShareLock'),\n"
-	"       CASE WHEN l.pid IS NULL THEN 'a prepared transaction' ELSE " SESSION_NAME " END,\n"
-	"       CASE WHEN NOT l.granted THEN array_to_string(pg_blocking_pids(l.pid), ',') END\n"
-	"  FROM pg_locks l LEFT JOIN pg_stat_activity a ON a.pid = l.pid\n"
-	" WHERE l.locktype = 'advisory' AND l.database = $1::oid AND l.classid = $2::oid\n"
-	"   AND l.objid = $3::oid AND l.objsubid = $4::int2\n"
-	" GROUP BY l.pid, l.granted, 4, a.backend_start, l.virtualtransaction\n"
-	" ORDER BY l.granted DESC, l.pid LIMIT 64";
+/*
+ * The claims on one lock: holders, then those that wait, longest first (waitstart is there from 14
+ * on). Of more than are read the head of the queue must be among them.
+ */
+#define QUEUE_SQL(waitstart)                                                                       \
+	"SELECT coalesce(l.pid, 0), l.granted, bool_and(l.mode = 'ShareLock'),\n"                  \
+	"       CASE WHEN l.pid IS NULL THEN 'a prepared transaction' ELSE " SESSION_NAME          \
+	" END,\n"                                                                                  \
+	"       CASE WHEN NOT l.granted THEN array_to_string(pg_blocking_pids(l.pid), ',') END,\n" \
+	"       count(*) FILTER (WHERE NOT l.granted) OVER ()\n"                                   \
+	"  FROM (SELECT * FROM pg_locks l\n"                                                       \
+	"         WHERE l.locktype = 'advisory' AND l.database = $1::oid\n"                        \
+	"           AND l.classid = $2::oid AND l.objid = $3::oid AND l.objsubid = $4::int2) AS "  \
+	"l\n"                                                                                      \
+	"       LEFT JOIN pg_stat_activity a ON a.pid = l.pid\n"                                   \
+	" GROUP BY l.pid, l.granted, 4, a.backend_start, l.virtualtransaction\n"                   \
+	" ORDER BY l.granted DESC, min(" waitstart ") NULLS LAST, l.pid LIMIT 64"
+
+static const char queue_sql[] = QUEUE_SQL("l.waitstart");
+static const char queue_sql_before_14[] = QUEUE_SQL("NULL::timestamptz");
 
 /* What blocks a waiter, other than the target: 0 when its end alone lets the waiter in. */
 static size_t blockers_left(const char *list, int64_t target)
@@ -101,9 +113,10 @@ static void queue_read_row(struct pg_queue *q, const struct pg_target *t, size_t
 			queue_add_holder(q, row);
 		return;
 	}
-	if (pid == target && !t->prepared)
+	if (pid == target && !t->prepared) {
+		q->n_waiters--;
 		return;
-	q->n_waiters++;
+	}
 	if (blockers_left(blockers, target))
 		return;
 	if (q->next < 0)
@@ -116,11 +129,14 @@ int pg_queue_read(struct postgres *p, const struct pg_target *t, const struct pg
 {
 	struct pg_queue q = { .next = -1 };
 	size_t row;
-	int rc = pg_query(p->pg, queue_sql, &t->value[2], 4, limit, &q.rows, err);
+	int rc = pg_query(p->pg, p->facts.version >= 140000 ? queue_sql : queue_sql_before_14,
+		&t->value[2], 4, limit, &q.rows, err);
 
 	if (rc)
 		return rc;
 	str_init(&q.holders, 4096);
+	if (pg_rows(q.rows))
+		q.n_waiters = (size_t)pg_number(q.rows, 0, Q_WAITERS);
 	for (row = 0; row < pg_rows(q.rows); row++)
 		queue_read_row(&q, t, row);
 	*ret = q;

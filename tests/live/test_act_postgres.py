@@ -147,6 +147,19 @@ class Release(Case):
         self.assertIn("reader-2 still holds it in share mode", plan["gap_why"])
         self.assertFalse(waiter.waiting == 0)
 
+    def test_the_head_of_a_long_queue_is_found(self):
+        """Among more waiters than are read, and with the newest pid."""
+        late = [self.wire(f"late-{n}") for n in range(70)]
+        holder, first = self.wire("worker-1", lock=11), self.waiter(11, "first")
+        for wire in late:
+            wire.send("select pg_advisory_lock(11)")
+        wait_until(lambda: len(self.rows(11, granted=False)) == 71, what="71 that wait")
+        drive = self.drive().poll().order("release", "app:11", holder.start())
+        self.assertEqual(drive.plan()["successor"], "first")
+        self.assertEqual(drive.send()["kind"], "done")
+        first.result()
+        self.assertIn("first holds it now; 70 wait", drive.look()["text"])
+
     def test_a_holder_of_another_database_is_released_from_here(self):
         holder = self.wire("worker-1", dbname="other", lock=10)
         self.assertEqual(self.act(self.drive(), "release", "other:10", holder.start())["kind"], "done")
