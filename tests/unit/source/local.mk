@@ -20,3 +20,11 @@ tests_bin_test_source_postgres_picture_SOURCES = tests/unit/source/test-postgres
 tests_bin_test_source_postgres_picture_LDADD = $(SOURCE_TEST_LIBS)
 tests_bin_test_source_postgres_sql_SOURCES = tests/unit/source/test-postgres-sql.c tests/unit/unit.h
 tests_bin_test_source_postgres_sql_LDADD = $(SOURCE_TEST_LIBS)
+
+unit_tests += tests/bin/test-source-postgres-act tests/bin/test-source-etcd-act
+tests_bin_test_source_postgres_act_SOURCES = tests/unit/source/test-postgres-act.c \
+	tests/unit/source/fake-round.c tests/unit/source/fake-round.h tests/unit/unit.h
+tests_bin_test_source_postgres_act_LDADD = $(SOURCE_TEST_LIBS)
+tests_bin_test_source_etcd_act_SOURCES = tests/unit/source/test-etcd-act.c \
+	tests/unit/source/fake-round.c tests/unit/source/fake-round.h tests/unit/unit.h
+tests_bin_test_source_etcd_act_LDADD = $(SOURCE_TEST_LIBS)
