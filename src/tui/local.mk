@@ -22,6 +22,7 @@ src_libtui_a_SOURCES = \
 	src/tui/prose.c src/tui/prose.h \
 	src/tui/screen.c src/tui/screen.h \
 	src/tui/story.c src/tui/story.h \
+	src/tui/story-job.c src/tui/story-job.h \
 	src/tui/styles.def \
 	src/tui/theme.c src/tui/theme.h \
 	src/tui/view.c src/tui/view.h src/tui/views.def \

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "model/filter.h"
 #include "tui/format.h"
+#include "tui/story-job.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -126,6 +127,31 @@ static void tell_findings(struct prose *p, const struct model *m, const struct v
 	}
 }
 
+/* ", pod app-1 Running on n3"; ", and no pod has that name" */
+static void pod_words(
+	struct str *out, const struct model *m, const struct claim *c, int64_t *next_ms)
+{
+	const char *pod = claim_text(c, DETAIL_POD, NULL),
+		   *phase = claim_text(c, DETAIL_POD_PHASE, NULL),
+		   *node = claim_text(c, DETAIL_POD_NODE, NULL);
+	char age[CLOCK_TEXT_MAX];
+
+	if (!phase)
+		return;
+	if (strcmp(phase, "Absent") == 0) {
+		str_add(out, ", and no pod has that name");
+		return;
+	}
+	str_addf(out, ", pod %s %s%s%s", pod ? pod : c->identity, phase, node ? " on " : "",
+		node ? node : "");
+	if (claim_int(c, DETAIL_POD_NODE_READY, 1) == 0)
+		str_add(out, ", which does not answer");
+	if (claim_detail(c, DETAIL_POD_DELETED)) {
+		format_since(age, m, claim_int(c, DETAIL_POD_DELETED, TIME_UNKNOWN), next_ms);
+		str_addf(out, ", Terminating since %s", age);
+	}
+}
+
 /* What tells one session or key from another, in few words: "pid 4711, idle in transaction for 41m,
  * from 10.0.0.5". */
 static void claim_words(
@@ -155,6 +181,24 @@ static void claim_words(
 		str_addf(out, ", lease %" PRIx64, (uint64_t)lease->i);
 	if (claim_int(c, DETAIL_LEASE_GONE, 0))
 		str_add(out, ", which etcd does not know");
+	pod_words(out, m, c, next_ms);
+}
+
+/* Who held a Lease before, while its pod is there. */
+static void tell_former(struct prose *p, const struct model *m, const struct singleton *s)
+{
+	const struct claim *c;
+	uint32_t pos = 0;
+
+	while ((c = singleton_claim(s, CLAIM_FORMER, &pos)) != NULL) {
+		struct str words;
+
+		str_init(&words, 4096);
+		pod_words(&words, m, c, &p->next_ms);
+		prose_add(p, STYLE_DIM, "", HANG, STYLE_TEXT, "%s held it before%s.", c->identity,
+			words.s);
+		str_release(&words);
+	}
 }
 
 static void tell_holder(struct prose *p, const struct model *m, const struct row *row)
@@ -266,6 +310,11 @@ static void tell_claims(struct prose *p, const struct model *m, const struct row
 {
 	uint32_t i, n = row->s->n_claims;
 
+	/* A job's claims are its runs, which tell more. */
+	if (singleton_is_job(row->s)) {
+		story_job_runs(p, m, row->s);
+		n = 0;
+	}
 	for (i = 0; i < n && i < STORY_CLAIMS; i++) {
 		const struct claim *c = &row->s->claims[i];
 		const char *kind = c->kind == CLAIM_HOLDER   ? "holder"
@@ -288,7 +337,10 @@ static void tell_claims(struct prose *p, const struct model *m, const struct row
 	if (row->s->n_details) {
 		prose_rule(p);
 		prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG,
-			row->s->mechanism == MECH_SOURCE ? "the source itself" : "the lock itself");
+			row->s->mechanism == MECH_SOURCE        ? "the source itself"
+			: row->s->mechanism == MECH_K8S_CRONJOB ? "the CronJob itself"
+			: row->s->mechanism == MECH_K8S_LEASE   ? "the Lease itself"
+								: "the lock itself");
 		tell_details(p, m, row->s->details, row->s->n_details);
 	}
 }
@@ -366,7 +418,11 @@ static void tell_then(struct prose *p, const struct row *row)
 
 	if (row->s->has_token)
 		snprintf(token, sizeof(token), ", token %" PRId64, row->s->token);
-	if (!c)
+	if (singleton_is_job(row->s))
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_STALE,
+			"Then %" PRIu32 " of its runs %s not over%s%s.", n, n == 1 ? "was" : "were",
+			c ? ": " : "", c ? c->identity : "");
+	else if (!c)
 		prose_add(p, STYLE_TEXT, "", HANG, STYLE_STALE, "Then nobody held it.");
 	else if (n > 1)
 		prose_add(p, STYLE_TEXT, "", HANG, STYLE_STALE,
@@ -385,7 +441,12 @@ static void tell_singleton(struct prose *p, const struct model *m, const struct 
 		tell_then(p, r);
 		return;
 	}
+	if (singleton_is_job(r->s)) {
+		story_job(p, m, r->s);
+		return;
+	}
 	tell_holder(p, m, r);
+	tell_former(p, m, r->s);
 	tell_waiters(p, m, r);
 	tell_token(p, r);
 	tell_lease(p, m, r->s);

@@ -6,6 +6,7 @@
 #include "model/schedule.h"
 #include "tui/chart-put.h"
 #include "tui/format.h"
+#include "tui/story-job.h"
 #include "tui/story.h"
 
 #include <inttypes.h>
@@ -136,7 +137,9 @@ static void draw_jobs_foot(
 		return;
 	str_init(&text, 4096);
 	prose_init(&p);
-	schedule_line(&text, v, m, job->row->s, &p.next_ms);
+	/* A job's own story has it; that of a role does not. */
+	if (job->listed != job->row)
+		schedule_line(&text, v, m, job->row->s, &p.next_ms);
 	if (text.len)
 		prose_add(&p, STYLE_CHART_AXIS, "", 1, STYLE_TEXT, "%s", text.s);
 	story_tell(&p, m, listing_at(m->listing, job->at), false);
@@ -237,53 +240,6 @@ static int draw_lines(struct runs_view *v, const struct model *m, struct canvas 
 	return y;
 }
 
-static void tell_pod(struct prose *p, const struct model *m, const struct pod *pod)
-{
-	char begin[CLOCK_TEXT_MAX];
-	const char *alive = pod->alive == TRI_YES  ? "alive"
-			    : pod->alive == TRI_NO ? "not alive"
-						   : "not known whether it is alive";
-	char restarts[32] = "";
-
-	format_clock(begin, m, pod->start_us);
-	if (pod->restarts > 0)
-		snprintf(restarts, sizeof(restarts), ", %" PRId32 " restart%s", pod->restarts,
-			pod->restarts == 1 ? "" : "s");
-	prose_add(p, STYLE_DIM, "pod", 6, STYLE_TEXT, "%s on %s: %s%s%s, %s, since %s%s%s%s",
-		pod->name, pod->node ? pod->node : "no node", pod_phase_word(pod->phase),
-		pod->reason ? " " : "", pod->reason ? pod->reason : "", alive, begin, restarts,
-		pod->deleted_us != TIME_UNKNOWN ? ", being deleted" : "",
-		pod->node_gone              ? ", its node is gone"
-		: pod->node_ready == TRI_NO ? ", its node does not answer"
-					    : "");
-}
-
-static void tell_run(struct prose *p, const struct model *m, const struct chart_line *line)
-{
-	const struct run *run = line->run;
-	bool doubt = line->end == CHART_UNKNOWN;
-	char begin[CLOCK_TEXT_MAX], end[CLOCK_TEXT_MAX], slot[CLOCK_TEXT_MAX];
-	uint32_t i;
-
-	format_clock(begin, m, run->start_us);
-	format_clock(end, m, run->end_us);
-	format_clock(slot, m, run->slot_us);
-	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%s", run->name);
-	prose_tail(p, STYLE_TEXT, "%s, %s", run_state_word(run->state),
-		run->alive == TRI_YES && doubt ? "alive when it was read last"
-		: run->alive == TRI_YES        ? "alive"
-		: run->alive == TRI_NO         ? "nothing of it alive"
-					       : "not known whether it is alive");
-	prose_add(p, STYLE_DIM, "", 4, STYLE_TEXT, "%s%s. Started %s, %s%s. %s",
-		run->manual ? "Started by hand" : "For the slot ", run->manual ? "" : slot, begin,
-		run->end_us == TIME_UNKNOWN ? "not over" : "ended ",
-		run->end_us == TIME_UNKNOWN ? "" : end, run->key);
-	for (i = 0; i < run->n_pods; i++)
-		tell_pod(p, m, &run->pods[i]);
-	if (!run->n_pods)
-		prose_add(p, STYLE_DIM, "", 4, STYLE_DIM, "No pod of it is there.");
-}
-
 /* A slot without a run, told at length. */
 static void tell_gap(struct prose *p, const struct model *m, const struct chart_line *line)
 {
@@ -321,7 +277,8 @@ static void draw_line_foot(
 		return;
 	prose_init(&p);
 	if (v->chart.lines[v->line].run)
-		tell_run(&p, m, &v->chart.lines[v->line]);
+		story_run(&p, m, v->chart.lines[v->line].run,
+			v->chart.lines[v->line].end == CHART_UNKNOWN);
 	else
 		tell_gap(&p, m, &v->chart.lines[v->line]);
 	prose_draw(&p, c, a, 0, "  ... Enter shows all of it");
