@@ -177,6 +177,11 @@ static void judge_blocked(struct judging *j)
 	lost = slots_since_last(j, j->cluster_us, COUNT_MOST);
 	if (lost < 1 || !schedule_next(j->s->schedule, last_slot_us(j), &first))
 		return;
+	/* A run that is a little longer than its slot lets the next begin late; that is no loss. */
+	if (clock_minus(j->cluster_us, first) < late_us(j)) {
+		judging_until(j, first + late_us(j));
+		return;
+	}
 	if (lost >= j->thresholds->lost_slots)
 		judging_state(j, STATE_STUCK);
 	verdict_add(j->out, FINDING_FORBID_BLOCKED,
