@@ -176,6 +176,21 @@ static char *sample_conninfo(void)
 	return str_take(&text);
 }
 
+/* The one file of KUBECONFIG, so that the config does not hang on the environment; several are
+ * merged, which a config can't say. */
+static void sample_kubeconfig(const struct discovered *found, struct yaml_node *options)
+{
+	const char *file = getenv("KUBECONFIG");
+	char *path;
+
+	if (!sample_find(found->ops->options, "kubeconfig") || !file || strchr(file, ':'))
+		return;
+	path = realpath(file, NULL);
+	if (path)
+		yaml_map_add(options, "kubeconfig", yaml_new(YAML_SCALAR, path));
+	free(path);
+}
+
 static void sample_found(struct str *out, struct discovered *found)
 {
 	struct yaml_node *options = found->options ? found->options : yaml_new(YAML_MAP, NULL);
@@ -189,6 +204,7 @@ static void sample_found(struct str *out, struct discovered *found)
 	if (getenv("ETCDCTL_PASSWORD") && yaml_get(options, "password") &&
 		sample_find(found->ops->options, "password_env"))
 		yaml_map_add(options, "password_env", yaml_new(YAML_SCALAR, "ETCDCTL_PASSWORD"));
+	sample_kubeconfig(found, options);
 	sample_source(out, found->ops, found->name, options);
 	free(found->name);
 	yaml_node_free(options);

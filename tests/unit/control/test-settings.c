@@ -471,6 +471,18 @@ static void test_discovery_kubernetes(void **state)
 			source_option_text(&s->sources[1], "context"), cases[i].context);
 		settings_free(s);
 	}
+
+	/* What init writes needs no environment any more. */
+	str_release(&text);
+	str_init(&text, 1024 * 1024);
+	sample_write(&text);
+	unsetenv("KUBECONFIG");
+	s = load(*state, text.s);
+	assert_string_equal(s->sources[1].name, "role-2");
+	assert_string_equal(source_option_text(&s->sources[1], "context"), "role");
+	assert_string_equal(source_option_text(&s->sources[1], "kubeconfig"), place->config);
+	settings_free(s);
+	setenv("KUBECONFIG", place->config, 1);
 	str_release(&text);
 
 	/* One that is wrong is a source all the same: it says why when it is used. */
