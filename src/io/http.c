@@ -268,6 +268,8 @@ static void setup_tls(CURL *easy, const struct http_settings *settings)
 	if (settings->key || settings->cert)
 		curl_easy_setopt(
 			easy, CURLOPT_SSLKEY, settings->key ? settings->key : settings->cert);
+	/* Without one OpenSSL asks for it at the terminal, which is in use. */
+	curl_easy_setopt(easy, CURLOPT_KEYPASSWD, "");
 	setup_blobs(easy, settings);
 }
 

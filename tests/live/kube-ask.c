@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 /*
  * kube-ask [CONTEXT]: reads a kubeconfig as baton does, and asks the API server what its standard
@@ -196,6 +198,35 @@ static void ask_many(struct ask *ask, const char *text)
 		"{s:s, s:I, s:s}", "what", "many", "good", (json_int_t)good, "error", err.text));
 }
 
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+static void ask_woken(struct ask *ask, const char *word, const char *text)
+{
+	struct rest_wait wait = wait_for(ask);
+	struct itimerspec when = { 0 };
+	struct rest_answer answer;
+	struct err err = { 0 };
+	int64_t began = clock_mono_ms(&clock_system);
+	char *path;
+	long ms = strtol(text, &path, 10);
+	int rc;
+
+	wait.wake_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	wait.cancelled = *word == 'c' ? always : NULL;
+	when.it_value.tv_sec = ms / 1000;
+	when.it_value.tv_nsec = ms % 1000 * 1000000;
+	timerfd_settime(wait.wake_fd, 0, &when, NULL);
+	rc = rest_get(ask->client, path + 1, &wait, &answer, &err);
+	say(json_pack("{s:s, s:i, s:I, s:s}", "what", word, "code", rc, "ms",
+		(json_int_t)(clock_mono_ms(&clock_system) - began), "error", err.text));
+	rest_answer_release(&answer);
+	close(wait.wake_fd);
+}
+
 static int say_line(void *arg, const char *line, size_t len, struct err *err)
 {
 	json_t *event = json_loadb(line, len, 0, NULL);
@@ -281,6 +312,8 @@ static void ask_one(struct ask *ask, char *line)
 		rest_drop(ask->client);
 	else if (strcmp(word, "limit") == 0)
 		ask->limit_ms = strtol(rest, NULL, 10);
+	else if (strcmp(word, "cancel") == 0 || strcmp(word, "wake") == 0)
+		ask_woken(ask, word, rest);
 	else if (strcmp(word, "cost") == 0)
 		ask_cost(ask);
 }

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import ssl
+import subprocess
 import threading
 import time
 import unittest
@@ -270,6 +271,16 @@ class Credentials(Live):
         self.assertEqual(answer["code"], -10, answer)
         self.assertIn("client-key", answer["error"])
 
+    def test_a_key_with_a_password_is_told_and_not_asked_for(self):
+        cert, key = self.plane.client_certificate("ada")
+        locked = os.path.join(self.files.path, "locked.pem")
+        subprocess.run(["openssl", "ec", "-in", key, "-out", locked, "-aes256", "-passout", "pass:secret"], check=True,
+                       capture_output=True)
+        self.config({"client-certificate": cert, "client-key": locked})
+        answer, = self.ask(WHO)
+        self.assertEqual(answer["code"], -10, answer)
+        self.assertIn("client-key", answer["error"])
+
     def test_nobody(self):
         self.config({})
         answer, = self.ask(WHO)
@@ -410,6 +421,31 @@ class Credentials(Live):
         self.assertEqual(who(asking(WHO))["username"], "baton")
         lines, ended, left = asking.run(300)
         self.assertEqual((ended, left), ([], 1))
+
+
+class Waking(Live):
+    """Every wait watches the wake descriptor."""
+
+    def check(self, path="/readyz", takes=2000):
+        cancelled, = self.ask(f"cancel 300 {path}")
+        self.assertEqual(cancelled["code"], -11)
+        self.assertTrue(250 <= cancelled["ms"] < takes, cancelled)
+        woken, = self.ask("limit 1000", f"wake 300 {path}")
+        self.assertEqual(woken["code"], -3)
+        self.assertGreaterEqual(woken["ms"], 950)
+
+    def test_while_a_server_is_silent(self):
+        server = silent_server()
+        self.addCleanup(server.close)
+        for scheme in ("http", "https"):
+            self.config(server=f"{scheme}://{server.address}")
+            self.check()
+
+    def test_while_a_plugin_is_at_work(self):
+        path = self.files.write("plugin", "#!/bin/sh\nsleep 60\n")
+        os.chmod(path, 0o755)
+        self.config({"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": path, "interactiveMode": "Never"}})
+        self.check()
 
 
 class Other(Authority):
