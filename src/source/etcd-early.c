@@ -22,8 +22,16 @@ struct etcd_early {
 	struct str last;     /* the last key, while their times are read */
 };
 
+static void note_wanted(void *arg, const char *id)
+{
+	(void)id;
+	*(bool *)arg = true;
+}
+
 void etcd_early_begin(struct etcd *e, int64_t deadline_ms)
 {
+	bool wanted = false;
+
 	etcd_early_end(e);
 	/* What was told of a picture that was never finished. */
 	if (e->begun)
@@ -37,6 +45,9 @@ void etcd_early_begin(struct etcd *e, int64_t deadline_ms)
 	str_init(&e->early->last, ETCD_FIELD_MAX);
 	e->early->deadline_ms = deadline_ms;
 	e->early->most = etcd_ttl_early_most(e);
+	round_each_wanted(e->r, note_wanted, &wanted);
+	if (round_one_shot(e->r) && !wanted)
+		etcd_store_forget_told(e->store);
 	/* Whose memory it is to be judged with, the session learns from the source's own facts. */
 	if (e->self_changed)
 		etcd_tell_self(e);

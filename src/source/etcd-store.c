@@ -14,6 +14,7 @@ enum {
 	TABLE_FIRST = 64,
 	EXPECT_MOST = 1 << 18,
 	DIRTY_KEPT = 4096,
+	FORGET_MOST = 64, /* keys of a group that is forgotten early */
 	DROPPED_MAX = 256 * 1024 * 1024,
 	HEX_MAX = 16
 };
@@ -55,8 +56,10 @@ struct etcd_store {
 	bool indexed;
 	size_t range_len;            /* of the prefix that all keys of the range have */
 	struct etcd_key *last_key;   /* of this range; NULL: it begins */
-	struct etcd_key *loose_keys; /* in no table yet; linked by next_same */
-	struct etcd_group *loose_groups;
+	struct etcd_key *loose_keys; /* in no table yet, in order; linked by next_same */
+	struct etcd_key **loose_keys_end;
+	struct etcd_group *loose_groups, **loose_groups_end;
+	bool forget_told;
 };
 
 bool etcd_hex(const char *s, size_t len, uint64_t *ret)
@@ -190,6 +193,8 @@ static void store_index(struct etcd_store *store)
 		keys_grow(store);
 	while (store->size_groups < store->n_groups)
 		groups_grow(store);
+	store->loose_keys_end = &store->loose_keys;
+	store->loose_groups_end = &store->loose_groups;
 	while ((key = store->loose_keys) != NULL) {
 		store->loose_keys = key->next_same;
 		key->hash = store_hash(store, key->bytes, key->key_len);
@@ -573,8 +578,9 @@ static struct etcd_group *group_get(
 		g->hash = store_hash(store, name, len);
 		groups_insert(store, g);
 	} else {
-		g->next_same = store->loose_groups;
-		store->loose_groups = g;
+		g->one_range = len + 1 >= store->range_len;
+		*store->loose_groups_end = g;
+		store->loose_groups_end = &g->next_same;
 	}
 	return g;
 }
@@ -773,8 +779,8 @@ static void key_add(struct etcd_store *store, const struct etcd_kv *kv, bool tol
 		key->hash = store_hash(store, key->bytes, key->key_len);
 		keys_insert(store, key);
 	} else {
-		key->next_same = store->loose_keys;
-		store->loose_keys = key;
+		*store->loose_keys_end = key;
+		store->loose_keys_end = &key->next_same;
 	}
 	lease_attach(key, lease_get(store, kv->lease));
 	prefix = store_prefix(store, kv->key, kv->key_len);
@@ -870,6 +876,8 @@ struct etcd_store *etcd_store_new(const struct etcd_prefix *prefixes, size_t n_p
 	store->n_prefixes = n_prefixes;
 	str_init(&store->dropped, DROPPED_MAX);
 	store->indexed = true;
+	store->loose_keys_end = &store->loose_keys;
+	store->loose_groups_end = &store->loose_groups;
 	return store;
 }
 
@@ -901,7 +909,10 @@ void etcd_store_clear(struct etcd_store *store)
 	store->n_leases = store->size_leases = 0;
 	store->loose_keys = store->last_key = NULL;
 	store->loose_groups = NULL;
+	store->loose_keys_end = &store->loose_keys;
+	store->loose_groups_end = &store->loose_groups;
 	store->indexed = true;
+	store->forget_told = false;
 	store->n_passed = store->n_mute = 0;
 	store->n_dirty_groups = store->n_dirty_keys = 0;
 	store->told_groups = store->told_keys = store->asked_groups = store->asked_keys = 0;
@@ -919,6 +930,11 @@ void etcd_store_range(struct etcd_store *store, size_t prefix_len)
 		store->indexed = false;
 	store->last_key = NULL;
 	store->range_len = prefix_len;
+}
+
+void etcd_store_forget_told(struct etcd_store *store)
+{
+	store->forget_told = true;
 }
 
 void etcd_store_live(struct etcd_store *store)
@@ -1103,6 +1119,57 @@ static bool group_is_read(const struct etcd_group *g)
 	return true;
 }
 
+/* Whether a group and its keys are the first of those that are in no table. */
+static bool group_is_first(const struct etcd_store *store, const struct etcd_group *g)
+{
+	const struct etcd_key *key = store->loose_keys;
+	uint32_t i, j;
+
+	if (store->indexed || store->loose_groups != g)
+		return false;
+	for (i = 0; i < g->n; i++, key = key->next_same) {
+		for (j = 0; j < g->n && g->keys[j] != key; j++)
+			;
+		if (j == g->n)
+			return false;
+	}
+	return true;
+}
+
+static void lease_forget_key(struct etcd_key *key)
+{
+	if (!key->lease)
+		return;
+	*key->lease_link = key->next_on_lease;
+	if (key->next_on_lease)
+		key->next_on_lease->lease_link = key->lease_link;
+}
+
+/* A group that was told, and of which no more keys come. */
+static void group_forget(struct etcd_store *store, struct etcd_group *g)
+{
+	uint32_t i;
+
+	if (!store->forget_told || store->n_names || !g->told || !g->one_range ||
+		g->n != g->n_hex || g->n > FORGET_MOST || !group_is_first(store, g) ||
+		(store->last_key && store->last_key->group == g))
+		return;
+	for (i = 0; i < g->n; i++) {
+		struct etcd_key *key = store->loose_keys;
+
+		store->loose_keys = key->next_same;
+		lease_forget_key(key);
+		pool_put(&store->pool, key, sizeof(*key) + key->key_len + key->value_len);
+	}
+	if (!store->loose_keys)
+		store->loose_keys_end = &store->loose_keys;
+	store->loose_groups = g->next_same;
+	if (!store->loose_groups)
+		store->loose_groups_end = &store->loose_groups;
+	store->n_groups--;
+	group_free(store, g);
+}
+
 bool etcd_store_tell_some(struct etcd_store *store, const struct etcd_teller *teller, void *arg,
 	const char *last, size_t last_len, bool read, size_t most)
 {
@@ -1121,8 +1188,9 @@ bool etcd_store_tell_some(struct etcd_store *store, const struct etcd_teller *te
 		if (!name_is_past(g->name, g->name_len, last, last_len) ||
 			(read && !group_is_read(g)))
 			break;
-		store->told_groups++;
 		tell_group(store, g, teller, arg);
+		store->dirty_groups[store->told_groups++] = NULL;
+		group_forget(store, g);
 	}
 	return !most;
 }
@@ -1138,6 +1206,10 @@ struct etcd_lease *etcd_store_next_unread(
 		store->asked_keys++;
 		if (key->lease && key->lease->read_ms == TIME_UNKNOWN && !key->lease->busy)
 			return key->lease;
+	}
+	if (store->asked_groups < store->told_groups) {
+		store->asked_groups = store->told_groups;
+		store->asked_in = 0;
 	}
 	while (store->asked_groups < store->n_dirty_groups) {
 		struct etcd_group *g = store->dirty_groups[store->asked_groups];

@@ -68,7 +68,8 @@ struct etcd_group {
 	enum etcd_layout_kind kind;
 	uint32_t dirty; /* as a key's */
 	bool sorted, told;
-	bool seen_own; /* a key that bears its own lease was here: its siblings are candidates */
+	bool seen_own;  /* a key that bears its own lease was here: its siblings are candidates */
+	bool one_range; /* all its keys are of the range in which it was found first */
 	char name[];
 };
 
@@ -119,6 +120,11 @@ void etcd_store_name(struct etcd_store *store, const char *path, size_t len);
  * may come in any order.
  */
 void etcd_store_range(struct etcd_store *store, size_t prefix_len);
+/*
+ * Nobody will ask about what was told early (etcd_store_tell_some): where it can be, it is
+ * forgotten with its keys, and its leases stay. Holds until etcd_store_clear.
+ */
+void etcd_store_forget_told(struct etcd_store *store);
 /* From now on keys come by events. */
 void etcd_store_live(struct etcd_store *store);
 void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv);
