@@ -175,3 +175,12 @@ size_t identity_stem(const char *identity)
 		return len - UUID_LEN - 1;
 	return len;
 }
+
+bool identity_is_pod(const char *name)
+{
+	size_t len = strlen(name);
+	const char *end = name + (len > 5 ? len - 5 : 0);
+
+	return len > 6 && end[-1] == '-' && strspn(end, "bcdfghjklmnpqrstvwxz2456789") == 5 &&
+	       strspn(end, "2456789") < 5;
+}

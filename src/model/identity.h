@@ -29,4 +29,11 @@ bool identity_same_application(const char *a, const char *b);
  */
 size_t identity_stem(const char *identity);
 
+/*
+ * Whether a name looks like one that Kubernetes made for a pod: it ends in five characters that its
+ * generator uses (apimachinery, util/rand), a letter among them. A guess: names of hosts may look
+ * so.
+ */
+bool identity_is_pod(const char *name);
+
 #endif

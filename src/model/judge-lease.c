@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "model/identity.h"
 #include "model/judge-rules.h"
 
 #include <inttypes.h>
@@ -112,13 +113,17 @@ static const char *say_node(char *buf, const struct claim *c)
 static const char *say_pod(struct judging *j, const struct claim *c, char *buf)
 {
 	char pod[WHO_MAX], node[2 * WHO_MAX], ago[CLOCK_TEXT_MAX];
-	int64_t deleted = claim_int(c, DETAIL_POD_DELETED, TIME_UNKNOWN);
+	int64_t deleted = claim_int(c, DETAIL_POD_DELETED, TIME_UNKNOWN), age;
 
 	judging_name(pod, claim_text(c, DETAIL_POD, c->identity));
 	say_node(node, c);
 	*buf = '\0';
 	switch (pod_fact(c)) {
 	case POD_ABSENT:
+		if (identity_is_pod(pod)) {
+			snprintf(buf, POD_TEXT_MAX, " Its pod %s is gone.", pod);
+			break;
+		}
 		snprintf(buf, POD_TEXT_MAX,
 			" No pod is named %s: it is gone, or that is the name of a node or of a "
 			"process outside the cluster.",
@@ -129,10 +134,12 @@ static const char *say_pod(struct judging *j, const struct claim *c, char *buf)
 			claim_text(c, DETAIL_POD_PHASE, ""));
 		break;
 	case POD_ENDING:
-		snprintf(buf, POD_TEXT_MAX,
-			" Its pod %s%s is Terminating since %s: it may still "
-			"work.",
-			pod, node, judging_say(j, ago, judging_cluster_age(j, deleted)));
+		/* Until its grace period is over, that is a moment to come. */
+		age = judging_cluster_age(j, deleted);
+		judging_until(j, deleted);
+		snprintf(buf, POD_TEXT_MAX, " Its pod %s%s is Terminating%s%s: it may still work.",
+			pod, node, age > 0 ? " since " : "",
+			age > 0 ? judging_say(j, ago, age) : "");
 		break;
 	case POD_CUT_OFF:
 		snprintf(
@@ -240,6 +247,11 @@ static void judge_no_duration(struct judging *j)
 			       "ended, clear the holder, guarded by resourceVersion.");
 }
 
+static bool pod_name_is_made(const struct claim *c)
+{
+	return identity_is_pod(claim_text(c, DETAIL_POD, c->identity));
+}
+
 /* What the pod tells of a holder that still renews, or may. */
 static void judge_lost(struct judging *j)
 {
@@ -251,8 +263,9 @@ static void judge_lost(struct judging *j)
 	if (j->state == STATE_STALE || j->state == STATE_ORPHAN || fact == POD_NOT_KNOWN ||
 		fact == POD_THERE)
 		return;
-	/* A name that no pod has is a node's, as long as it renews. */
-	if (fact == POD_ABSENT && !late)
+	/* A name that no pod has is a node's, as long as it renews; unless it is made like a pod's,
+	 * and was not seen to renew since. */
+	if (fact == POD_ABSENT && !late && !pod_name_is_made(j->holder))
 		return;
 	if (fact == POD_ENDED || (fact == POD_ENDING && pod_cut_off(j->holder)))
 		severity = SEVERITY_WARN;
@@ -368,6 +381,8 @@ enum former judge_former(struct judging *j, const struct remembered_past *p, cha
 	case POD_NOT_KNOWN:
 		return FORMER_NOT_KNOWN;
 	case POD_ABSENT:
+		/* A name that no pod has may be a node's. */
+		return pod_name_is_made(c) ? FORMER_GONE : FORMER_NOT_KNOWN;
 	case POD_ENDED:
 		return FORMER_ENDED;
 	default:

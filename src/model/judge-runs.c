@@ -299,6 +299,8 @@ static bool is_ending(const struct run *run)
 {
 	uint32_t i;
 
+	if (run->deleted_us != TIME_UNKNOWN)
+		return true;
 	for (i = 0; i < run->n_pods; i++)
 		if (run->pods[i].alive == TRI_YES && run->pods[i].deleted_us == TIME_UNKNOWN)
 			return false;

@@ -90,7 +90,5 @@ enum tristate run_alive(const struct run *run)
 
 bool run_is_open(const struct run *run)
 {
-	bool ended = run->state == RUN_SUCCEEDED || run->state == RUN_FAILED;
-
-	return !ended || run->alive != TRI_NO;
+	return run->state == RUN_RUNNING || run->alive != TRI_NO;
 }

@@ -92,8 +92,9 @@ enum tristate pod_alive(const struct pod *pod);
  */
 enum tristate run_alive(const struct run *run);
 /*
- * Whether a run is not over: its record has not ended, or a process of it may be at work. So a run
- * whose pods can't start is open, and blocks what may not overlap, though nothing of it is alive.
+ * Whether a run is not over: its record says that it runs, or a process of it may be at work. So a
+ * run whose pods can't start is open, and blocks what may not overlap, though nothing of it is
+ * alive. A record that is gone (RUN_UNKNOWN) says nothing, and its pods alone count.
  */
 bool run_is_open(const struct run *run);
 

@@ -87,9 +87,34 @@ static void any_bytes_are_compared(void **state)
 	}
 }
 
+static void pods_names_are_told_by_their_ends(void **state)
+{
+	(void)state;
+	assert_true(identity_is_pod("app-7d9f8b6c5-x2x4z"));
+	assert_true(identity_is_pod("close-29374620-bcdfg"));
+	assert_false(identity_is_pod("app-server"));
+	assert_false(identity_is_pod("worker-12345"));
+	assert_false(identity_is_pod("node-24567"));
+	assert_false(identity_is_pod("x2x4z"));
+	assert_false(identity_is_pod("-x2x4z"));
+	assert_false(identity_is_pod(""));
+}
+
+static void a_uuid_behind_is_no_part_of_a_name(void **state)
+{
+	(void)state;
+	assert_int_equal(identity_stem("app-1_11111111-2222-3333-4444-555555555555"), 5);
+	assert_int_equal(identity_stem("app-1_11111111-2222-3333-4444-55555555555"), 41);
+	assert_int_equal(identity_stem("team_a"), 6);
+	assert_int_equal(identity_stem("_11111111-2222-3333-4444-555555555555"), 37);
+	assert_int_equal(identity_stem(""), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pods_names_are_told_by_their_ends),
+		cmocka_unit_test(a_uuid_behind_is_no_part_of_a_name),
 		cmocka_unit_test(names_agree_or_not),
 		cmocka_unit_test(any_bytes_are_compared),
 	};

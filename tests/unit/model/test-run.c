@@ -103,6 +103,10 @@ static void a_run_is_open_until_both_say_it_is_over(void **state)
 	run = run_of(RUN_RUNNING, &dead, 1);
 	assert_true(run_is_open(&run));
 	run = run_of(RUN_UNKNOWN, &dead, 1);
+	assert_false(run_is_open(&run));
+	run = run_of(RUN_UNKNOWN, &lost, 1);
+	assert_true(run_is_open(&run));
+	run = run_of(RUN_UNKNOWN, NULL, 0);
 	assert_true(run_is_open(&run));
 	run = run_of(RUN_FAILED, &dead, 1);
 	assert_false(run_is_open(&run));
