@@ -6,11 +6,16 @@ and the audit's two lines. And that nothing else of baton changes anything there
 import json
 import os
 import stat
+import sys
 import threading
 import time
 import unittest
 
-from servers import Etcd, Home, Postgres, Proxy, Wire, WireClosed, lease_hex, wait_until
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tty"))
+
+from pty_program import Program  # noqa: E402
+from servers import (Etcd, Home, Postgres, Proxy, Wire, WireClosed, baton_path, lease_hex,  # noqa: E402
+                     wait_until)
 
 CONFIG = """\
 sources:
@@ -230,6 +235,12 @@ class ReadOnly(Case):
         time.sleep(3)
         watch.terminate()
         watch.wait()
+        with Program(baton_path(), env=self.home.env(COLORFGBG="15;0")) as console:
+            console.wait("elections/a").keys("j\r")
+            for _ in range(4):
+                console.read(0.5)
+            console.keys("q")
+            self.assertEqual(console.end(), 0)
         self.assertEqual(self.raft(), before)
         log = self.pg.process.log_text()[mark:].lower()
         self.assertGreater(log.count("pg_locks"), len(self.COMMANDS))

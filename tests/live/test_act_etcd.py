@@ -293,6 +293,33 @@ class Permission(Case):
         self.assertEqual(drive.plan()["permission"], "ok")
         self.assertEqual(drive.send()["kind"], "done")
 
+    @on_each()
+    def test_a_token_that_is_not_taken_any_more(self, etcd):
+        """A forecast signs in again; what changes something is refused and said, and never sent twice."""
+        leader = etcd.candidate("elections/job", "node-a", ttl=600, keep=False)
+        etcd.enable_auth()
+        drive = self.drive(etcd, user="root", password=etcd.root_password).poll()
+        drive.order("step-down", "elections/job", drive.claim("elections/job"))
+        self.assertEqual(drive.plan()["verdict"], "ready")
+        self.forget_tokens(etcd)
+        effect = drive.send()
+        self.assertEqual((effect["rc"], effect["kind"]), (0, "refused"), effect)
+        self.assertEqual(etcd.count("elections/job/"), 1)
+        plan = drive.plan()
+        self.assertEqual((plan["rc"], plan["verdict"]), (0, "ready"), plan)
+        self.forget_tokens(etcd)
+        plan = drive.plan()
+        self.assertEqual((plan["rc"], plan["verdict"]), (0, "ready"), plan)
+        self.assertEqual(drive.send()["kind"], "done")
+        self.assertIsNone(self.there(etcd, leader.key))
+
+    @staticmethod
+    def forget_tokens(etcd):
+        etcd.etcdctl("auth", "disable")
+        password, etcd.root_password = etcd.root_password, None
+        etcd.etcdctl("auth", "enable")
+        etcd.root_password = password
+
     @on_each(tls=Authority)
     def test_over_tls(self, etcd):
         leader = etcd.candidate("elections/job", "node-a")
