@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "base/zone.h"
 #include "cli/ids.h"
 #include "cli/look.h"
 
@@ -45,11 +46,15 @@ static int show_found(struct cli *cli, struct look *look, const struct board *bo
 	const struct snapshot *snap = NULL;
 	const struct row *row = role ? NULL : ids_find(board, cli->args[0], &snap);
 	struct show_style style = cli_style(cli);
+	struct zone *local = NULL;
 	struct show show;
 	struct out out;
 
 	if (!role && !row)
 		return ids_complain(board, cli->args[0]);
+	/* Without one, times are told in UTC alone. */
+	if (zone_load("Local", &local, NULL) == 0)
+		style.local = local;
 	out_init(&out, STDOUT_FILENO);
 	show_init(&show, cli_show_ops(cli), &out, &style, board);
 	show.patience_ms = look_patience_ms(look);

@@ -294,8 +294,7 @@ size_t fleet_events(struct fleet *fleet, uint64_t *seq, struct event **ret, size
 
 		if (e->seq <= *seq)
 			continue;
-		ret[n] = event_new(e->at_us, e->token, e->source, e->id, e->what, e->text);
-		ret[n]->seq = e->seq;
+		ret[n] = event_copy(e);
 		*seq = e->seq;
 		n++;
 	}

@@ -149,6 +149,26 @@ static bool is_state_news(const struct singleton *s, enum state before, enum sta
 	return before != after && !(calm && s->mechanism == MECH_K8S_CRONJOB);
 }
 
+/* Who held it from then on, or until then. */
+static void emit_hold(struct session *s, const struct singleton *facts,
+	const struct observed *observed, const char *text)
+{
+	const struct claim *holder = singleton_holder(facts);
+	bool first = observed->appeared && !observed->taken;
+	enum event_hold hold = observed->freed ? EVENT_LET_GO
+			       : !holder       ? EVENT_NO_HOLD
+			       : first         ? EVENT_SEEN
+					       : EVENT_TOOK;
+	const char *identity = observed->freed ? observed->before
+			       : holder        ? holder->identity
+					       : NULL;
+
+	s->shared->event(s->shared->arg,
+		event_held(clock_wall_us(s->shared->clock), facts->has_token ? facts->token : 0,
+			s->config->name, facts->id, hand_over_word(observed), text, hold, identity,
+			holder && !observed->freed ? holder->key : NULL));
+}
+
 void session_event_row(struct session *s, const struct row *before, const struct row *after,
 	const struct observed *observed)
 {
@@ -160,8 +180,7 @@ void session_event_row(struct session *s, const struct row *before, const struct
 		if (before)
 			session_event_runs(s, before->s, facts);
 	} else if (hand_over_text(&text, facts, observed)) {
-		emit(s, facts->id, facts->has_token ? facts->token : 0, hand_over_word(observed),
-			text.s);
+		emit_hold(s, facts, observed, text.s);
 	}
 	if (before && is_state_news(facts, before->v.state, after->v.state)) {
 		str_clear(&text);
@@ -174,13 +193,14 @@ void session_event_row(struct session *s, const struct row *before, const struct
 }
 
 static void emit_past(struct session *s, const struct remembered *r, int64_t at_us,
-	const char *what, const char *identity, const char *did)
+	const char *what, enum event_hold hold, const char *identity, const char *did)
 {
 	struct str text;
 
 	str_init(&text, 16384);
 	str_addf(&text, "%s %s", identity, did);
-	s->shared->event(s->shared->arg, event_new(at_us, 0, s->config->name, r->id, what, text.s));
+	s->shared->event(s->shared->arg,
+		event_held(at_us, 0, s->config->name, r->id, what, text.s, hold, identity, NULL));
 	str_release(&text);
 }
 
@@ -193,21 +213,21 @@ void session_event_past(struct session *s, const struct remembered *r)
 	if (r->mechanism == MECH_K8S_CRONJOB)
 		return;
 	if (p && p->previous_identity) {
-		emit_past(s, r, p->previous_since_us, "seen", p->previous_identity,
+		emit_past(s, r, p->previous_since_us, "seen", EVENT_SEEN, p->previous_identity,
 			"was first seen to hold it");
 		if (p->previous_seen_us != TIME_UNKNOWN)
-			emit_past(s, r, p->previous_seen_us, "seen", p->previous_identity,
-				"was last seen to hold it");
+			emit_past(s, r, p->previous_seen_us, "seen", EVENT_LAST_SEEN,
+				p->previous_identity, "was last seen to hold it");
 		else
-			emit_past(s, r, p->previous_until_us, "released", p->previous_identity,
-				"was seen to hold it no more");
+			emit_past(s, r, p->previous_until_us, "released", EVENT_LET_GO,
+				p->previous_identity, "was seen to hold it no more");
 	}
 	if (!identity)
 		return;
 	emit_past(s, r, r->holder_since_us, p && p->previous_identity ? "hand-over" : "seen",
-		identity, "was first seen to hold it");
+		EVENT_SEEN, identity, "was first seen to hold it");
 	if (!r->held)
-		emit_past(s, r, r->last_change_us, "released", identity,
+		emit_past(s, r, r->last_change_us, "released", EVENT_LET_GO, identity,
 			"was seen to hold it no more");
 }
 
@@ -228,7 +248,9 @@ void session_event_gone(struct session *s, const char *id, const struct observed
 			observed->before);
 	else
 		str_addf(&text, "nobody holds it any more; it was %s", observed->before);
-	emit(s, id, 0, "released", text.s);
+	s->shared->event(
+		s->shared->arg, event_held(clock_wall_us(s->shared->clock), 0, s->config->name, id,
+					"released", text.s, EVENT_LET_GO, observed->before, NULL));
 	str_release(&text);
 }
 

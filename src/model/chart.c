@@ -531,7 +531,7 @@ int64_t chart_span_us(const struct singleton *s, int64_t now_us)
 	int64_t span = clock_minus(now_us, first_run_us(s, now_us)), next, after, period;
 
 	if (!schedule_next(s->schedule, now_us, &next) || !schedule_next(s->schedule, next, &after))
-		return span > HOUR_US ? span : HOUR_US;
+		return span > 10 * MINUTE_US ? span : 10 * MINUTE_US;
 	period = after - next;
 	if (span > 30 * period)
 		return 30 * period;

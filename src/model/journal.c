@@ -25,10 +25,12 @@ static size_t room(const char *text)
 	return text ? strlen(text) + 1 : 0;
 }
 
-struct event *event_new(int64_t at_us, int64_t token, const char *source, const char *id,
-	const char *what, const char *text)
+struct event *event_held(int64_t at_us, int64_t token, const char *source, const char *id,
+	const char *what, const char *text, enum event_hold hold, const char *holder,
+	const char *key)
 {
-	struct event *e = xmalloc(sizeof(*e) + room(source) + room(id) + room(what) + room(text));
+	struct event *e = xmalloc(sizeof(*e) + room(source) + room(id) + room(what) + room(text) +
+				  room(holder) + room(key));
 	char *at = (char *)(e + 1);
 
 	e->seq = 0;
@@ -38,7 +40,25 @@ struct event *event_new(int64_t at_us, int64_t token, const char *source, const 
 	e->id = place(&at, id);
 	e->what = place(&at, what);
 	e->text = place(&at, text);
+	e->hold = hold;
+	e->holder = place(&at, holder);
+	e->key = place(&at, key);
 	return e;
+}
+
+struct event *event_new(int64_t at_us, int64_t token, const char *source, const char *id,
+	const char *what, const char *text)
+{
+	return event_held(at_us, token, source, id, what, text, EVENT_NO_HOLD, NULL, NULL);
+}
+
+struct event *event_copy(const struct event *e)
+{
+	struct event *copy = event_held(
+		e->at_us, e->token, e->source, e->id, e->what, e->text, e->hold, e->holder, e->key);
+
+	copy->seq = e->seq;
+	return copy;
 }
 
 void journal_init(struct journal *j, size_t cap)

@@ -4,6 +4,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What an event tells of who held the singleton. */
+enum event_hold {
+	EVENT_NO_HOLD,
+	EVENT_TOOK,      /* the holder began to hold it then */
+	EVENT_SEEN,      /* it was first seen to hold it then: perhaps it had before */
+	EVENT_LAST_SEEN, /* it was last seen to hold it then */
+	EVENT_LET_GO,    /* it held it until then */
+};
+
 /*
  * One thing that happened: a hand-over, a finding that came or went, trouble with a source. All
  * texts are sanitised, one block with the struct: free() it.
@@ -17,11 +26,21 @@ struct event {
 	const char *what; /* "took", "seen", "released", "hand-over", "state", "finding", "cleared",
 			     "source", "gap" */
 	const char *text;
+	enum event_hold hold;
+	const char *holder; /* its identity; NULL with EVENT_NO_HOLD */
+	const char *key;    /* the holder's, which binds it for ever; NULL: not told */
 };
 
 /* One block; the caller frees it. source, id, what, text are copied; id may be NULL. */
 struct event *event_new(int64_t at_us, int64_t token, const char *source, const char *id,
 	const char *what, const char *text);
+
+/* The same, with what it tells of the holder; both texts may be NULL. */
+struct event *event_held(int64_t at_us, int64_t token, const char *source, const char *id,
+	const char *what, const char *text, enum event_hold hold, const char *holder,
+	const char *key);
+/* The caller frees it. */
+struct event *event_copy(const struct event *e);
 
 /* A bounded list, oldest first; the oldest fall out. Not thread safe. */
 struct journal {

@@ -1,7 +1,9 @@
 #include "config.h"
 
+#include "base/mem.h"
 #include "model/words.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -74,6 +76,77 @@ WORD_LIST(severity, enum severity, SEVERITY_CRIT + 1)
 WORD_LIST(finding, enum finding_code, FINDING_COUNT)
 WORD_LIST(detail, enum detail_id, DETAIL_COUNT)
 WORD_LIST(token_kind, enum token_kind, TOKEN_LEASE_TRANSITIONS + 1)
+
+/* Names that say little without their underscores. */
+static const struct {
+	enum detail_id id;
+	const char *plain;
+} plain_words[] = {
+	{ DETAIL_BACKEND_START, "session began" },
+	{ DETAIL_STATE_CHANGE, "in that state since" },
+	{ DETAIL_QUERY_START, "query began" },
+	{ DETAIL_XACT_START, "transaction began" },
+	{ DETAIL_WAIT_EVENT, "waits for" },
+	{ DETAIL_WAIT_START, "waits since" },
+	{ DETAIL_PREPARED, "prepared transaction" },
+	{ DETAIL_BACKEND_TYPE, "kind of session" },
+	{ DETAIL_TTL_READ, "lease read" },
+	{ DETAIL_LEASE_GONE, "lease unknown to etcd" },
+	{ DETAIL_RENEWED, "seen to renew" },
+	{ DETAIL_TERM_CHANGED, "term seen to rise" },
+	{ DETAIL_LEASES_LOST_AT, "leases lost" },
+	{ DETAIL_DURATION, "lease duration" },
+	{ DETAIL_LAST_CHANGE_SEEN, "last seen to change" },
+	{ DETAIL_SKEW, "holder's clock is ahead by" },
+	{ DETAIL_RENEW_TIME, "renewed, by its own clock" },
+	{ DETAIL_ACQUIRE_TIME, "taken, by its own clock" },
+	{ DETAIL_STARTING_DEADLINE, "starting deadline" },
+	{ DETAIL_LAST_SCHEDULE, "last slot started" },
+	{ DETAIL_LAST_SUCCESS, "last ended well" },
+	{ DETAIL_ACTIVE_LISTED, "runs listed as active" },
+	{ DETAIL_ACTIVE_DANGLING, "listed, and not there" },
+	{ DETAIL_SLOT_FROM, "slot known from" },
+};
+
+const char *token_kind_plain(enum token_kind k)
+{
+	return k == TOKEN_CREATE_REVISION     ? "create revision"
+	       : k == TOKEN_LEASE_TRANSITIONS ? "lease transitions"
+					      : "no fencing token";
+}
+
+const char *detail_unit(enum detail_id id)
+{
+	const char *word = detail_words[id].word;
+	size_t len = strlen(word);
+
+	return len > 2 && strcmp(word + len - 2, "_s") == 0 ? "s" : "";
+}
+
+void detail_plain(enum detail_id id, char buf[DETAIL_PLAIN_MAX])
+{
+	static const char *const units[] = { "_age_ms", "_ms", "_s" };
+	const char *word = detail_words[id].word;
+	size_t len = strlen(word), i;
+
+	for (i = 0; i < ARRAY_LEN(plain_words); i++)
+		if (plain_words[i].id == id) {
+			snprintf(buf, DETAIL_PLAIN_MAX, "%s", plain_words[i].plain);
+			return;
+		}
+	for (i = 0; i < ARRAY_LEN(units); i++) {
+		size_t unit = strlen(units[i]);
+
+		if (len > unit && strcmp(word + len - unit, units[i]) == 0) {
+			len -= unit;
+			break;
+		}
+	}
+	snprintf(buf, DETAIL_PLAIN_MAX, "%.*s", (int)len, word);
+	for (i = 0; buf[i]; i++)
+		if (buf[i] == '_')
+			buf[i] = ' ';
+}
 
 const struct word *state_word(enum state id)
 {

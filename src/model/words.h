@@ -81,6 +81,15 @@ const struct word *severity_word(enum severity s);
 const struct word *finding_word(enum finding_code c);
 const struct word *detail_word(enum detail_id d);
 const struct word *token_kind_word(enum token_kind k);
+/* The same for people: "create revision". */
+const char *token_kind_plain(enum token_kind k);
+enum {
+	DETAIL_PLAIN_MAX = 48
+};
+/* A detail's name for people: "create revision", "lease granted"; the value tells its unit. */
+/* The unit of a detail that is a number, to stand behind it: "s"; "" when it has none. */
+const char *detail_unit(enum detail_id id);
+void detail_plain(enum detail_id id, char buf[DETAIL_PLAIN_MAX]);
 
 /* The id of a word, without regard to case; -1 when there is none. A state may be cut short as far
  * as it is unique. */

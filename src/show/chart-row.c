@@ -497,6 +497,72 @@ void chart_row_job(struct chart_row *row, const struct chart_axis *axis, const s
 			put_overlaps(row, axis, chart, &chart->lines[i], pen);
 }
 
+/* Copies a sanitised text as far as it goes, without half a character at its end. */
+static void label_copy(struct chart_row *row, const char *text)
+{
+	size_t n = strlen(text), max = sizeof(row->label) - 1;
+
+	if (n > max)
+		for (n = max; n && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
+			;
+	memcpy(row->label, text, n);
+	row->label[n] = '\0';
+}
+
+void chart_row_holder(struct chart_row *row, const struct chart_axis *axis,
+	const struct holding_row *holder, const struct chart_pen *pen)
+{
+	struct str tail;
+	int last = -1, end;
+	size_t i;
+
+	row_begin(row, axis);
+	label_copy(row, holder->identity);
+	put_now(row, axis, pen);
+	if (holder->waits && holder->waits_us != TIME_UNKNOWN)
+		last = put_span(row, axis, holder->waits_us, pen->now_us, SHAPE_IDLE,
+			CHART_PAINT_IDLE, pen);
+	for (i = 0; i < holder->n; i++) {
+		const struct holding_span *span = &holder->spans[i];
+		bool on = holder->holds && i + 1 == holder->n;
+
+		end = put_span(row, axis, span->from_us, span->to_us,
+			span->doubt ? SHAPE_UNKNOWN : SHAPE_BAR,
+			span->doubt ? CHART_PAINT_UNKNOWN
+			: on        ? CHART_PAINT_ALIVE
+				    : CHART_PAINT_OK,
+			pen);
+		if (end >= 0 && !span->doubt && !on)
+			put_part(row, axis, span->from_us, span->to_us, end, CHART_PAINT_OK, pen);
+		if (on && !span->doubt && end >= 0 && end == chart_column(axis, pen->now_us))
+			put_shape(row, end, SHAPE_ON, CHART_PAINT_ALIVE, pen);
+		last = end > last ? end : last;
+	}
+	str_init(&tail, CHART_TAIL_MAX);
+	if (holder->waits)
+		str_add(&tail, "waits");
+	else if (holder->holds && holder->n && holder->spans[holder->n - 1].doubt)
+		str_add(&tail, "holds it?");
+	else if (holder->holds)
+		str_add(&tail, "holds it");
+	tail_place(row, &tail, last < 0 ? row->columns - 1 : last, CHART_PAINT_TEXT, pen);
+	str_release(&tail);
+}
+
+void chart_row_dark(struct chart_row *row, const struct chart_axis *axis,
+	const struct holding *holding, const struct chart_pen *pen)
+{
+	size_t i;
+
+	row_begin(row, axis);
+	snprintf(row->label, sizeof(row->label), "not seen");
+	row->label_paint = CHART_PAINT_UNKNOWN;
+	put_now(row, axis, pen);
+	for (i = 0; i < holding->n_dark; i++)
+		put_span(row, axis, holding->dark[i].from_us, holding->dark[i].to_us, SHAPE_UNKNOWN,
+			CHART_PAINT_UNKNOWN, pen);
+}
+
 static void next_words(struct str *out, const struct schedule *schedule, const struct zone *local,
 	int64_t now_us, int64_t next_us)
 {

@@ -2,6 +2,7 @@
 #define SHOW_CHART_ROW_H
 
 #include "model/chart.h"
+#include "model/holding.h"
 
 struct str;
 struct zone;
@@ -32,7 +33,7 @@ struct chart_cell {
 
 enum {
 	CHART_COLUMNS_MAX = 512,
-	CHART_LABEL_MAX = 24,
+	CHART_LABEL_MAX = 160,
 	CHART_TAIL_MAX = 512
 };
 
@@ -65,6 +66,12 @@ void chart_row_overlaps(struct chart_row *row, const struct chart_axis *axis,
 /* A whole job on one line. */
 void chart_row_job(struct chart_row *row, const struct chart_axis *axis, const struct chart *chart,
 	const struct chart_pen *pen);
+
+/* One holder of a singleton; and the times of which nobody knows who held it. */
+void chart_row_holder(struct chart_row *row, const struct chart_axis *axis,
+	const struct holding_row *holder, const struct chart_pen *pen);
+void chart_row_dark(struct chart_row *row, const struct chart_axis *axis,
+	const struct holding *holding, const struct chart_pen *pen);
 
 /* What the shapes mean, on one line of so many columns; "" where that is too narrow. */
 const char *chart_legend(bool ascii, int room);

@@ -526,6 +526,8 @@ static void js_event(struct show *show, const struct event *e)
 	jw_key_text(j, "what", e->what);
 	jw_key_text(j, "text", e->text);
 	js_token(j, "token", e->token != 0, e->token);
+	jw_key_text(j, "holder", e->holder);
+	jw_key_text(j, "key", e->key);
 	jw_map_end(j);
 }
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "show/table.h"
+#include "show/text-chart.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ static const struct table_column text_columns[] = {
 struct show_text_state {
 	struct table table;
 	size_t n_rows;
+	bool job; /* the one that is told is executed in runs */
 };
 
 /* The colours of states are those of the terminal's own palette; the letter says the same. */
@@ -157,7 +159,10 @@ static void text_details(struct show *show, const struct detail *details, size_t
 		return;
 	str_init(&line, 1024 * 1024);
 	for (i = 0; i < n; i++) {
-		str_addf(&line, "%s%s ", i ? ", " : "", detail_word(details[i].id)->word);
+		char plain[DETAIL_PLAIN_MAX];
+
+		detail_plain(details[i].id, plain);
+		str_addf(&line, "%s%s ", i ? ", " : "", plain);
 		show_detail_text(&details[i], show->now_ms, &line);
 	}
 	out_spaces(show->out, indent);
@@ -324,7 +329,7 @@ static void text_token(struct show *show, const struct row *row)
 	if (!row->s->has_token)
 		return;
 	str_init(&line, 256);
-	str_addf(&line, "%" PRId64 " %s", row->s->token, token_kind_word(row->s->token_kind)->word);
+	str_addf(&line, "%" PRId64 " %s", row->s->token, token_kind_plain(row->s->token_kind));
 	if (row->v.has_highest && row->v.highest_token != row->s->token)
 		str_addf(&line, ", highest ever seen %" PRId64, row->v.highest_token);
 	text_field(show, "token", line.s);
@@ -377,6 +382,7 @@ static void text_since_field(struct show *show, const struct row *row)
 
 static void text_whole(struct show *show, const struct snapshot *snap, const struct row *row)
 {
+	struct show_text_state *state = show->state;
 	struct str line;
 
 	text_title(show, row->s->id, text_name(row->s, NULL), board_state(snap, row));
@@ -391,6 +397,11 @@ static void text_whole(struct show *show, const struct snapshot *snap, const str
 	if (row->v.role)
 		text_field(show, "role", row->v.role);
 	text_details(show, row->s->details, row->s->n_details, TEXT_INDENT);
+	state->job = singleton_is_job(row->s);
+	if (state->job)
+		text_job_chart(show, snap, row);
+	else
+		text_holder_chart(show, snap, row);
 }
 
 static void text_singleton(struct show *show, const struct snapshot *snap, const struct row *row)
@@ -411,7 +422,9 @@ static void text_singleton_end(
 
 static void text_claims(struct show *show, enum claim_kind kind, size_t n)
 {
-	if (show->whole && kind == CLAIM_HOLDER && n == 0)
+	const struct show_text_state *state = show->state;
+
+	if (show->whole && kind == CLAIM_HOLDER && n == 0 && !state->job)
 		text_field(show, "holder", "nobody");
 }
 
@@ -423,9 +436,12 @@ static void text_claim(struct show *show, const struct claim *claim)
 		[CLAIM_FORMER] = "former",
 		[CLAIM_MEMBER] = "member",
 	};
+	const struct show_text_state *state = show->state;
 	struct str line;
 
-	if (!show->whole || claim->kind == CLAIM_MEMBER)
+	/* What holds a job are its runs, which are told as such. */
+	if (!show->whole || claim->kind == CLAIM_MEMBER ||
+		(state->job && claim->kind == CLAIM_HOLDER))
 		return;
 	str_init(&line, 16384);
 	if (claim->position)
@@ -444,9 +460,78 @@ static void text_claims_end(struct show *show, enum claim_kind kind)
 
 static void text_runs(struct show *show, const struct row *row, size_t n)
 {
+	if (show->whole && !n && singleton_is_job(row->s))
+		text_field(show, "runs", "none is there");
+}
+
+static const char *text_alive(enum tristate alive)
+{
+	return alive == TRI_YES  ? "alive"
+	       : alive == TRI_NO ? "not alive"
+				 : "not known whether it is alive";
+}
+
+static void text_time(struct str *out, const char *before, int64_t at_us)
+{
+	char at[CLOCK_TEXT_MAX];
+
+	if (at_us == TIME_UNKNOWN)
+		return;
+	clock_format_utc(at, at_us, 0);
+	str_addf(out, ", %s %s", before, at);
+}
+
+static void text_run(struct show *show, const struct run *run)
+{
+	struct str line;
+
+	if (!show->whole)
+		return;
+	str_init(&line, 16384);
+	str_addf(
+		&line, "%s, %s, %s", run->name, run_state_word(run->state), text_alive(run->alive));
+	if (run->manual)
+		str_add(&line, ", started by hand");
+	else if (run->slot_us == TIME_UNKNOWN)
+		str_add(&line, ", slot not known");
+	text_time(&line, "slot", run->slot_us);
+	text_time(&line, "started", run->start_us);
+	text_time(&line, "ended", run->end_us);
+	text_time(&line, "being deleted since", run->deleted_us);
+	str_addf(&line, "   (%s)", run->key);
+	text_field(show, "run", line.s);
+	text_details(show, run->details, run->n_details, TEXT_INDENT + 2);
+	str_release(&line);
+}
+
+static void text_pod(struct show *show, const struct pod *pod)
+{
+	struct str line;
+
+	if (!show->whole)
+		return;
+	str_init(&line, 16384);
+	str_addf(&line, "pod %s on %s: %s%s%s, %s", pod->name, pod->node ? pod->node : "no node",
+		pod_phase_word(pod->phase), pod->reason ? " " : "", pod->reason ? pod->reason : "",
+		text_alive(pod->alive));
+	if (pod->node_gone)
+		str_add(&line, ", its node is gone");
+	else if (pod->node_ready == TRI_NO)
+		str_add(&line, ", its node does not answer");
+	if (pod->restarts > 0)
+		str_addf(&line, ", %" PRId32 " restart%s", pod->restarts,
+			pod->restarts == 1 ? "" : "s");
+	text_time(&line, "since", pod->start_us);
+	text_time(&line, "being deleted since", pod->deleted_us);
+	out_spaces(show->out, TEXT_INDENT + 2);
+	text_wrap(show, TEXT_INDENT + 4, line.s);
+	text_details(show, pod->details, pod->n_details, TEXT_INDENT + 4);
+	str_release(&line);
+}
+
+static void text_run_end(struct show *show)
+{
 	(void)show;
-	(void)row;
-	(void)n;
 }
 
 static void text_runs_end(struct show *show)
@@ -675,6 +760,9 @@ const struct show_ops show_text = {
 	.claim = text_claim,
 	.claims_end = text_claims_end,
 	.runs = text_runs,
+	.run = text_run,
+	.pod = text_pod,
+	.run_end = text_run_end,
 	.runs_end = text_runs_end,
 	.findings = text_findings,
 	.finding = text_finding,

@@ -54,6 +54,13 @@ int64_t show_detail_now(const struct detail *detail, int64_t now_ms)
 	}
 }
 
+/* MS details that hold a moment of our monotonic clock, shown as an age. */
+static bool show_detail_is_moment(enum detail_id id)
+{
+	return id == DETAIL_TTL_READ || id == DETAIL_RENEWED || id == DETAIL_TERM_CHANGED ||
+	       id == DETAIL_LEASES_LOST_AT;
+}
+
 static void show_detail_ms(int64_t ms, struct str *out)
 {
 	char age[CLOCK_TEXT_MAX];
@@ -88,12 +95,14 @@ void show_detail_text(const struct detail *detail, int64_t now_ms, struct str *o
 		break;
 	case DETAIL_TYPE_MS:
 		show_detail_ms(show_detail_now(detail, now_ms), out);
+		if (show_detail_is_moment(detail->id))
+			str_add(out, " ago");
 		break;
 	case DETAIL_TYPE_BOOL:
 		str_add(out, detail->i ? "yes" : "no");
 		break;
 	default:
-		str_addf(out, "%" PRId64, detail->i);
+		str_addf(out, "%" PRId64 "%s", detail->i, detail_unit(detail->id));
 		break;
 	}
 }
@@ -339,6 +348,8 @@ void show_one(struct show *show, const struct board *board, const struct snapsho
 	size_t i;
 
 	show->whole = true;
+	show->events = events;
+	show->n_events = n_events;
 	show->ops->begin(show, "show");
 	show_singleton(show, snap, row);
 	walk_source(show, snap, show_cross(board, snap));

@@ -5,11 +5,14 @@
 #include "model/journal.h"
 #include "show/out.h"
 
+struct zone;
+
 /* How text is dressed. */
 struct show_style {
 	bool color;
-	bool utf8;      /* the terminal takes more than ASCII */
-	size_t columns; /* of the terminal; 0: no terminal, nothing is ever cut */
+	bool utf8;                /* the terminal takes more than ASCII */
+	size_t columns;           /* of the terminal; 0: no terminal, nothing is ever cut */
+	const struct zone *local; /* the operator's zone; NULL: UTC */
 };
 
 enum show_section {
@@ -29,7 +32,9 @@ struct show {
 	int64_t now_us;
 	int64_t patience_ms; /* one-shot: a source that is still connecting was waited for so long;
 				0 */
-	void *state;         /* the filling's */
+	struct event *const *events; /* what happened to the one that is shown, oldest first */
+	size_t n_events;
+	void *state; /* the filling's */
 };
 
 /*

@@ -67,6 +67,7 @@ void console_model(struct console *k)
 		.actions = k->actions.read ? &k->actions : NULL,
 		.looked_for = k->settings->looked_for,
 		.id = k->history[k->now].id,
+		.local = k->local,
 		.now_ms = console_now_ms(),
 		.now_us = clock_wall_us(&clock_system),
 		.paused = k->paused,

@@ -87,6 +87,7 @@ struct console {
 	bool mouse;
 	struct str wanted; /* the ids that the fleet was told last, one a line */
 
+	struct zone *local; /* the operator's; NULL: UTC */
 	struct model model;
 	bool dirty;
 	bool quit;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/zone.h"
 #include "control/fleet.h"
 #include "control/settings.h"
 
@@ -218,6 +219,8 @@ static void console_init(struct console *k, struct fleet *fleet, const struct se
 	line_init(&k->command);
 	line_init(&k->search);
 	str_init(&k->wanted, 1024 * 1024);
+	if (zone_load("Local", &k->local, NULL) < 0)
+		k->local = NULL;
 }
 
 static void console_release(struct console *k)
@@ -240,6 +243,7 @@ static void console_release(struct console *k)
 	line_release(&k->search);
 	str_release(&k->wanted);
 	canvas_release(&k->canvas);
+	zone_free(k->local);
 	free(k->filter_before);
 }
 

@@ -2,6 +2,7 @@
 
 #include "tui/format.h"
 #include "base/str.h"
+#include "show/chart-row.h"
 #include "tui/view.h"
 
 #include <inttypes.h>
@@ -193,6 +194,19 @@ void format_holder(char *buf, size_t size, const struct row *row)
 	singleton_holder_words(row->s, buf, size);
 }
 
+void format_schedule(
+	struct str *out, const struct model *m, const struct singleton *s, int64_t *next_ms)
+{
+	int64_t next_us, in_ms;
+
+	chart_schedule_words(out, s, m->local, m->now_us, &next_us);
+	if (next_us == TIME_UNKNOWN)
+		return;
+	/* The countdown is rounded up: it reads otherwise when a unit of it is over. */
+	in_ms = (next_us - m->now_us) / 1000;
+	sooner(next_ms, m->now_ms + (in_ms < 60000 ? in_ms % 1000 : in_ms % 60000) + 1);
+}
+
 /* MS details that hold a moment of our monotonic clock, shown as an age. */
 static bool detail_is_moment(enum detail_id id)
 {
@@ -255,6 +269,6 @@ void format_detail(struct str *out, const struct model *m, const struct detail *
 		format_ms(out, m, d, next_ms);
 		break;
 	default:
-		str_addf(out, "%" PRId64, d->i);
+		str_addf(out, "%" PRId64 "%s", d->i, detail_unit(d->id));
 	}
 }

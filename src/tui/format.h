@@ -50,6 +50,10 @@ void format_bytes(char *buf, size_t size, uint64_t bytes);
 /* Who holds it, in few words: "worker-1 +2", "-". buf of size bytes. */
 void format_holder(char *buf, size_t size, const struct row *row);
 
+/* A job's schedule, zone, policy and next slot in one line; nothing when it has no schedule. */
+void format_schedule(
+	struct str *out, const struct model *m, const struct singleton *s, int64_t *next_ms);
+
 /* One detail as text, without its name. */
 void format_detail(
 	struct str *out, const struct model *m, const struct detail *d, int64_t *next_ms);

@@ -23,6 +23,7 @@ src_libtui_a_SOURCES = \
 	src/tui/screen.c src/tui/screen.h \
 	src/tui/story.c src/tui/story.h \
 	src/tui/story-job.c src/tui/story-job.h \
+	src/tui/story-chart.c src/tui/story-chart.h \
 	src/tui/styles.def \
 	src/tui/theme.c src/tui/theme.h \
 	src/tui/view.c src/tui/view.h src/tui/views.def \

@@ -3,6 +3,7 @@
 #include "tui/prose.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/chart-put.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ void prose_release(struct prose *p)
 	for (i = 0; i < p->n; i++) {
 		free(p->at[i].text);
 		free(p->at[i].tail);
+		free(p->at[i].chart);
 	}
 	free(p->at);
 	prose_init(p);
@@ -67,12 +69,26 @@ void prose_rule(struct prose *p)
 	p->at[p->n++] = (struct paragraph){ .rule = true, .text = xstrdup("") };
 }
 
+void prose_chart(struct prose *p, const struct chart_row *row, int label_w)
+{
+	struct chart_row *copy = xmalloc(sizeof(*copy));
+
+	*copy = *row;
+	MEM_GROW(p->at, p->n, p->cap);
+	p->at[p->n++] =
+		(struct paragraph){ .chart = copy, .label_w = label_w, .text = xstrdup("") };
+}
+
 static int paragraph_draw(const struct paragraph *para, struct canvas *c, struct area a, int y)
 {
 	int hang = para->hang < a.w - 8 ? para->hang : 1, lines, x;
 
 	if (para->rule) {
 		canvas_fill(c, a, y, 0, a.w, STYLE_FRAME, GLYPH_HLINE);
+		return 1;
+	}
+	if (para->chart) {
+		chart_put(c, a, y, 1, para->label_w, para->chart);
 		return 1;
 	}
 	canvas_put(c, a, y, 1, para->mark_style, para->mark);

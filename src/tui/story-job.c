@@ -2,7 +2,6 @@
 
 #include "tui/story-job.h"
 #include "model/schedule.h"
-#include "show/chart-row.h"
 #include "tui/format.h"
 
 #include <inttypes.h>
@@ -82,20 +81,15 @@ void story_job_runs(struct prose *p, const struct model *m, const struct singlet
 
 static void tell_schedule(struct prose *p, const struct model *m, const struct singleton *s)
 {
-	int64_t next_us, in_ms;
 	struct str words;
 
 	str_init(&words, 4096);
-	chart_schedule_words(&words, s, NULL, m->now_us, &next_us);
+	format_schedule(&words, m, s, &p->next_ms);
 	if (words.len)
 		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%s.", words.s);
 	str_release(&words);
-	if (next_us == TIME_UNKNOWN)
-		return;
-	in_ms = clock_minus(next_us, m->now_us) / 1000;
-	in_ms = m->now_ms + (in_ms < 60000 ? in_ms % 1000 : in_ms % 60000) + 1;
-	if (in_ms < p->next_ms)
-		p->next_ms = in_ms;
+	if (s->schedule && s->schedule->error)
+		prose_add(p, STYLE_FINDING_WARN, "!", HANG, STYLE_TEXT, "%s", s->schedule->error);
 }
 
 /* The pod that tells most of a run: one that is alive, else one of which that can't be told. */

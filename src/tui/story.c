@@ -5,6 +5,7 @@
 #include "model/filter.h"
 #include "tui/format.h"
 #include "tui/story-job.h"
+#include "tui/story-chart.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -91,6 +92,7 @@ static void tell_unreadable(struct prose *p, const struct model *m, const struct
 
 static void tell_evidence(struct prose *p, const struct model *m, const struct finding *f)
 {
+	char plain[DETAIL_PLAIN_MAX];
 	struct str text;
 	size_t i;
 
@@ -98,7 +100,8 @@ static void tell_evidence(struct prose *p, const struct model *m, const struct f
 		return;
 	str_init(&text, 4096);
 	for (i = 0; i < f->n_evidence; i++) {
-		str_addf(&text, "%s%s ", i ? ", " : "", detail_word(f->evidence[i].id)->word);
+		detail_plain(f->evidence[i].id, plain);
+		str_addf(&text, "%s%s ", i ? ", " : "", plain);
 		format_detail(&text, m, &f->evidence[i], &p->next_ms);
 	}
 	prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "evidence: %s", text.s);
@@ -267,7 +270,7 @@ static void tell_token(struct prose *p, const struct row *row)
 		snprintf(highest, sizeof(highest), "; the highest ever seen is %" PRId64,
 			row->v.highest_token);
 	prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "Token %" PRId64 " (%s)%s.", s->token,
-		token_kind_word(s->token_kind)->word, highest);
+		token_kind_plain(s->token_kind), highest);
 }
 
 static void tell_lease(struct prose *p, const struct model *m, const struct singleton *s)
@@ -291,6 +294,7 @@ static void tell_lease(struct prose *p, const struct model *m, const struct sing
 static void tell_details(
 	struct prose *p, const struct model *m, const struct detail *details, size_t n)
 {
+	char plain[DETAIL_PLAIN_MAX];
 	struct str text;
 	size_t i;
 
@@ -299,9 +303,9 @@ static void tell_details(
 		str_clear(&text);
 		format_detail(&text, m, &details[i], &p->next_ms);
 		prose_add(p, STYLE_DIM, "", 24, STYLE_TEXT, "%s", text.s);
-		snprintf(p->at[p->n - 1].mark, sizeof(p->at[p->n - 1].mark), "  %-20.20s",
-			detail_word(details[i].id)->word);
-		p->at[p->n - 1].hang = 25;
+		detail_plain(details[i].id, plain);
+		snprintf(p->at[p->n - 1].mark, sizeof(p->at[p->n - 1].mark), "  %s", plain);
+		p->at[p->n - 1].hang = 30;
 	}
 	str_release(&text);
 }
@@ -473,6 +477,10 @@ void story_tell(struct prose *p, const struct model *m, const struct listing_row
 	tell_findings(p, m, &row->row->v, SEVERITY_INFO, SEVERITY_INFO, whole);
 	if (!whole)
 		return;
+	if (!view && singleton_is_job(row->row->s))
+		story_job_chart(p, m, snap, row->row);
+	else if (!view)
+		story_holder_chart(p, m, snap, row->row);
 	tell_history(p, m, row->row->s->id, view);
 	if (!view)
 		tell_claims(p, m, row->row);

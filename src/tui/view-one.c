@@ -79,6 +79,8 @@ static void one_draw(void *state, const struct model *m, struct canvas *c, struc
 	struct prose p;
 
 	prose_init(&p);
+	p.width = a.w - 1;
+	p.ascii = c->ascii;
 	if (row && str_eq(row->row->s->id, m->id))
 		story_tell(&p, m, row, true);
 	else if (!tell_source(&p, m))

@@ -111,21 +111,6 @@ static void draw_jobs(struct runs_view *v, const struct model *m, struct canvas 
 	until_column(m, c, &axis);
 }
 
-/* The schedule in words, and when that will read otherwise. */
-static void schedule_line(struct str *out, const struct runs_view *v, const struct model *m,
-	const struct singleton *s, int64_t *next_ms)
-{
-	int64_t next_us, in_ms;
-
-	chart_schedule_words(out, s, v->local, m->now_us, &next_us);
-	if (next_us == TIME_UNKNOWN)
-		return;
-	in_ms = (next_us - m->now_us) / 1000;
-	in_ms = m->now_ms + (in_ms < 60000 ? in_ms % 1000 : in_ms % 60000) + 1;
-	if (in_ms < *next_ms)
-		*next_ms = in_ms;
-}
-
 static void draw_jobs_foot(
 	struct runs_view *v, const struct model *m, struct canvas *c, struct area a)
 {
@@ -139,7 +124,7 @@ static void draw_jobs_foot(
 	prose_init(&p);
 	/* A job's own story has it; that of a role does not. */
 	if (job->listed != job->row)
-		schedule_line(&text, v, m, job->row->s, &p.next_ms);
+		format_schedule(&text, m, job->row->s, &p.next_ms);
 	if (text.len)
 		prose_add(&p, STYLE_CHART_AXIS, "", 1, STYLE_TEXT, "%s", text.s);
 	story_tell(&p, m, listing_at(m->listing, job->at), false);
@@ -299,7 +284,7 @@ static void draw_one(struct runs_view *v, const struct model *m, struct canvas *
 		return;
 	}
 	str_init(&text, 8192);
-	schedule_line(&text, v, m, job->row->s, &c->next_ms);
+	format_schedule(&text, m, job->row->s, &c->next_ms);
 	used = canvas_put(c, a, 0, 1, STYLE_STRONG, job->row->s->id);
 	canvas_put(c, a, 0, used + 3, style_of_state(state), state_word(state)->word);
 	canvas_fit(c, a, 1, 1, a.w - 2, STYLE_TEXT, FIT_LEFT, text.s);

@@ -3,7 +3,6 @@
 #include "tui/view-runs.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/zone.h"
 #include "tui/input.h"
 
 #include <inttypes.h>
@@ -26,8 +25,6 @@ static void *runs_open(void)
 	v->zoom_all = ZOOM_ALL;
 	v->zoom_one = -1;
 	v->end_us = TIME_UNKNOWN;
-	if (zone_load("Local", &v->local, NULL) < 0)
-		v->local = NULL;
 	return v;
 }
 
@@ -36,7 +33,6 @@ static void runs_close(void *state)
 	struct runs_view *v = state;
 
 	chart_release(&v->chart);
-	zone_free(v->local);
 	free(v->jobs);
 	free(v->id);
 	free(v);

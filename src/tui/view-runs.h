@@ -4,8 +4,6 @@
 #include "model/chart.h"
 #include "tui/view.h"
 
-struct zone;
-
 /*
  * The state of the view "runs", shared by view-runs.c (what keys do) and view-runs-draw.c. Nobody
  * else includes this.
@@ -36,7 +34,6 @@ struct runs_view {
 
 	int zoom_all, zoom_one; /* -1: what fits the job */
 	int64_t end_us;         /* the last moment shown; TIME_UNKNOWN: now, whatever it is */
-	struct zone *local;     /* the operator's; NULL: UTC */
 };
 
 /* Makes the list of jobs, when it is stale. */

@@ -10,6 +10,7 @@
 
 struct actions;
 struct input_event;
+struct zone;
 
 /* All that a view may know. Const: a view can't change anything but its own state, and can't reach
  * the terminal. */
@@ -21,6 +22,7 @@ struct model {
 					  read yet */
 	const char *looked_for;        /* without sources: what discovery looked for; else NULL */
 	const char *id;                /* what the view "one" shows; NULL elsewhere */
+	const struct zone *local;      /* the operator's zone; NULL: UTC */
 	int64_t now_ms, now_us;
 	bool paused;
 	int64_t armed_ms; /* what is left of the time in which acts may be begun; 0: read only;

@@ -119,7 +119,7 @@ static void job_duplicate(struct maker *k)
 	going(&j, 5, "n3");
 	over(&j, 15, 10.7, RUN_SUCCEEDED);
 	over(&j, 20, 12.9, RUN_SUCCEEDED);
-	verdict_add(&k->verdict, FINDING_DUP_HOLDER, SEVERITY_CRIT, ago(&j, 0),
+	verdict_add(&k->verdict, FINDING_DUP_RUN, SEVERITY_CRIT, ago(&j, 0),
 		"Two runs are alive: that of 13:55 on n3, that of 14:00 on n7.");
 	verdict_advise(&k->verdict, "See which of them may stop before you end one.");
 	job_end(&j);
@@ -133,7 +133,7 @@ static void job_forbidden(struct maker *k)
 	draft_int(k->draft, DETAIL_LAST_SCHEDULE, ago(&j, 60));
 	going(&j, 60, "n2");
 	over(&j, 65, 63, RUN_SUCCEEDED);
-	verdict_add(&k->verdict, FINDING_LOCK_CYCLE, SEVERITY_CRIT, ago(&j, 55),
+	verdict_add(&k->verdict, FINDING_FORBID_BLOCKED, SEVERITY_CRIT, ago(&j, 55),
 		"The run of 13:00 is not over, and Forbid has lost 12 slots to it.");
 	job_end(&j);
 }

@@ -308,10 +308,13 @@ struct board *boards_make(const char *name, int64_t now_ms, int64_t now_us)
 
 void boards_events(struct journal *journal, int64_t now_us)
 {
-	journal_add(journal, event_new(TIME_UNKNOWN, 1377, "ctl", "ctl/elections/billing", "took",
+	const char *id = "ctl/elections/billing";
+
+	journal_add(journal, event_new(TIME_UNKNOWN, 1377, "ctl", id, "took",
 				     "node-a took it, token 1377 (read in etcd's history)"));
-	journal_add(journal, event_new(now_us - 2 * HOUR_US, 1482, "ctl", "ctl/elections/billing",
-				     "hand-over", "node-b took it from node-a, token 1377 > 1482"));
+	journal_add(journal, event_held(now_us - 2 * HOUR_US, 1482, "ctl", id, "hand-over",
+				     "node-b took it from node-a, token 1377 > 1482", EVENT_TOOK,
+				     "node-b", "rev:1482"));
 	journal_add(journal,
 		event_new(now_us - 41 * MINUTE_US, 0, "orders", "orders/app:-42", "finding",
 			"idle-holder: worker-1's session is idle in transaction"));

@@ -110,7 +110,7 @@ size_t fleet_events(struct fleet *f, uint64_t *seq, struct event **ret, size_t m
 	for (i = 0; i < j.n && i < max; i++) {
 		const struct event *e = journal_at(&j, i);
 
-		ret[n++] = event_new(e->at_us, e->token, e->source, e->id, e->what, e->text);
+		ret[n++] = event_copy(e);
 	}
 	journal_release(&j);
 	return n;

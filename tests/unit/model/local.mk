@@ -57,3 +57,7 @@ tests_bin_test_model_schedule_LDADD = $(MODEL_TEST_LIBS)
 unit_tests += tests/bin/test-model-runs-judged
 tests_bin_test_model_runs_judged_SOURCES = tests/unit/model/test-runs-judged.c tests/unit/unit.h
 tests_bin_test_model_runs_judged_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-holding
+tests_bin_test_model_holding_SOURCES = tests/unit/model/test-holding.c tests/unit/unit.h
+tests_bin_test_model_holding_LDADD = $(MODEL_TEST_LIBS)

@@ -277,7 +277,8 @@ static char *one(
 static void test_show_one(void **state)
 {
 	struct event *events[] = {
-		event_new(TIME_UNKNOWN, 1482, "pg", "pg/app:-42", "took", "node-a took it."),
+		event_held(TIME_UNKNOWN, 1482, "pg", "pg/app:-42", "took", "node-a took it.",
+			EVENT_TOOK, "node-a", "rev:1482"),
 		event_new(BOARD_NOW_US, 0, "pg", "pg/app:-42", "state", "It is STUCK."),
 	};
 	struct board *board = make_board();
@@ -290,11 +291,19 @@ static void test_show_one(void **state)
 		"  by      pg-advisory, a PostgreSQL advisory lock\n"
 		"  since   holder first seen 2026-01-02T02:23:05.678Z, 41m ago; known since "
 		"2026-01-02T02:23:05.678Z\n"
+		/* clang-format off */
+		"holder over the last hour (a column is 1m)\n"
+		"  UTC               02:10     02:20     02:30     02:40     02:50         now\n"
+		"  worker-1                       =========================================> holds it\n"
+		"  worker-2                                                                | waits\n"
+		"  not seen    ????????????????????                                        |\n"
+		"  earlier hand-overs have no time: see the history\n"
+		/* clang-format on */
 		"  holder  worker-1 (4711@1767323045000000)\n"
-		"            pid 4711, backend_start 2026-01-02T03:04:05.000Z, client hidden, "
-		"blocked_by 1\n"
+		"            pid 4711, session began 2026-01-02T03:04:05.000Z, client hidden, "
+		"blocked by 1\n"
 		"  waiter  1. worker-2 (4712@1767323045000000)\n"
-		"            blocked_by 4711, blocked_by 4713\n"
+		"            blocked by 4711, blocked by 4713\n"
 		"  ! idle-holder worker-1 is idle in a transaction.\n"
 		"    > Ask its owner.\n"
 		"  source  pg (test, lab), ok, picture 0s old, test 1.0\n"
@@ -306,9 +315,10 @@ static void test_show_one(void **state)
 	expect(root, "source.name", "\"pg\"");
 	expect(root, "singleton.id", "\"pg/app:-42\"");
 	expect(root, "history",
-		"[{\"at\":null,\"text\":\"node-a took it.\",\"token\":\"1482\",\"what\":\"took\"},"
-		"{\"at\":\"2026-01-02T03:04:05.678Z\",\"text\":\"It is "
-		"STUCK.\",\"token\":null,\"what\":\"state\"}]");
+		"[{\"at\":null,\"holder\":\"node-a\",\"key\":\"rev:1482\",\"text\":\"node-a took "
+		"it.\",\"token\":\"1482\",\"what\":\"took\"},"
+		"{\"at\":\"2026-01-02T03:04:05.678Z\",\"holder\":null,\"key\":null,"
+		"\"text\":\"It is STUCK.\",\"token\":null,\"what\":\"state\"}]");
 	json_decref(root);
 	free(events[0]);
 	free(events[1]);
@@ -429,6 +439,40 @@ static void make_job(struct board_maker *m)
 	board_maker_row(m, STATE_HELD);
 }
 
+/* The same chart as on the screen, and every run with its pods. */
+static void test_show_job(void **state)
+{
+	struct board_maker *m = board_maker_new();
+	struct board *board;
+	struct show show;
+	struct out out;
+	char *text;
+
+	(void)state;
+	board_maker_source(m, "kube", SOURCE_OK, NULL);
+	make_job(m);
+	board = board_maker_finish(m, NULL, 0);
+	capture_begin(&out);
+	show_init(&show, &show_text, &out, NULL, board);
+	show_one(&show, board, board->snapshots[0], snapshot_row(board->snapshots[0], 0), NULL, 0);
+	text = capture_end(&out);
+	/* clang-format off */
+	assert_non_null(strstr(text,
+		"runs (a column is 20s)\n"
+		"  UTC                      02:50          02:55          03:00       now\n"
+		"  02:59                                               == ok 30s, by hand\n"
+		"  03:00                                                  ============> n3  running 4m, try 2\n"
+		"  run     close-29455380, running, alive, slot 2026-01-02T03:00:00Z, started 2026-01-02T03:00:01Z\n"));
+	assert_non_null(strstr(text,
+		"            pod close-29455380-x on n3: Running, alive, since 2026-01-02T03:00:02Z\n"
+		"            pod close-29455380-y on no node: Failed NodeLost, not known whether it is alive, its\n"
+		"              node is gone, 3 restarts\n"));
+	/* clang-format on */
+	assert_null(strstr(text, "holder"));
+	free(text);
+	board_unref(board);
+}
+
 static void test_runs(void **state)
 {
 	struct board_maker *m = board_maker_new();
@@ -476,6 +520,7 @@ int main(void)
 		cmocka_unit_test(test_text_list),
 		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_usual_findings),
+		cmocka_unit_test(test_show_job),
 		cmocka_unit_test(test_json_list),
 		cmocka_unit_test(test_show_one),
 		cmocka_unit_test(test_changes),
