@@ -240,8 +240,7 @@ static void act_text(struct out *out, const struct gate_view *view, const struct
 static int act_tell(const struct cli *cli, const struct verb_call *call,
 	const struct gate_view *view, int64_t over_ms)
 {
-	bool sent = view->outcome != GATE_REFUSED && view->outcome != GATE_CANCELLED;
-	struct board *after = board_after(call, sent ? over_ms : 0);
+	struct board *after = board_after(call, view->items[0].sent ? over_ms : 0);
 	struct out out;
 	int code;
 

@@ -2,6 +2,7 @@
 
 #include "control/gate-run.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "control/fleet.h"
 #include "control/policy.h"
 #include "control/settings.h"
@@ -132,27 +133,57 @@ static void refuse_several(
 	str_release(&keys);
 }
 
+/* Raw bytes as they would be shown. The caller frees. */
+static char *escaped(const char *raw)
+{
+	struct str text;
+
+	str_init(&text, REFUSAL_MAX);
+	text_escape_cut(&text, raw, strlen(raw), REFUSAL_MAX / 4 - 8);
+	return str_take(&text);
+}
+
+/* Whom the words mean: as they are printed, or as the bytes that they are. */
+static void find_meant(
+	struct candidates *found, const struct gate_slot *slot, const struct gate_want *want)
+{
+	char *shown;
+
+	collect(found, slot->row->s, slot->verb);
+	if (!want->key && !want->expect) {
+		narrow_to_holders(found, slot->row->s);
+		return;
+	}
+	narrow(found, want->key, want->expect);
+	if (found->n || want->key)
+		return;
+	shown = escaped(want->expect);
+	collect(found, slot->row->s, slot->verb);
+	narrow(found, NULL, shown);
+	free(shown);
+}
+
 static void bind_claim(struct gate_slot *slot, const struct gate_want *want)
 {
 	const char *wanted = want->key ? want->key : want->expect;
+	char *shown = wanted ? escaped(wanted) : NULL;
 	struct candidates all = { .n = 0 }, found = { .n = 0 };
 
 	collect(&all, slot->row->s, slot->verb);
-	collect(&found, slot->row->s, slot->verb);
-	if (wanted)
-		narrow(&found, want->key, want->expect);
-	else
-		narrow_to_holders(&found, slot->row->s);
+	find_meant(&found, slot, want);
 	if (found.n == 0) {
-		refuse_nobody(slot, wanted, &all);
+		/* Whom it was meant for, for the record; nobody is bound to it. */
+		slot->identity = shown ? xstrdup(shown) : NULL;
+		refuse_nobody(slot, shown, &all);
 	} else if (found.n > 1) {
-		refuse_several(slot, wanted, &found);
+		refuse_several(slot, shown, &found);
 	} else {
 		slot->key = xstrdup(found.items[0].key);
 		slot->identity = xstrdup(found.items[0].identity);
 	}
 	free(all.items);
 	free(found.items);
+	free(shown);
 }
 
 /* A verb about the row itself is bound by the object's uid, where there is one. */
@@ -164,7 +195,7 @@ static void bind_row(struct gate_slot *slot, const struct gate_want *want)
 	if (!wanted)
 		return;
 	if (!uid) {
-		refuse(slot, "%s has no key of its own to compare with %.300s", slot->id, wanted);
+		refuse(slot, "%s has no key of its own to compare with", slot->id);
 		return;
 	}
 	if (strncmp(wanted, "uid:", 4) == 0 && strcmp(wanted + 4, uid) == 0)

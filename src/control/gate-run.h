@@ -37,7 +37,6 @@ struct gate_slot {
 	struct audit_copy intent_copy;
 	int64_t settle_until_ms; /* of verifying; TIME_UNKNOWN before */
 	int64_t linger_until_ms; /* settled, and looked on for the old holder's end */
-	bool sent;               /* something may have reached the server */
 
 	/* guarded */
 	enum gate_state state;
@@ -45,7 +44,7 @@ struct gate_slot {
 	struct forecast *forecast;
 	struct str text, find_out;
 	enum overlap overlap;
-	bool confirmed, absent;
+	bool confirmed, absent, sent;
 	int64_t shown_until_ms; /* settle_until_ms, for who looks */
 	uint64_t n;
 };

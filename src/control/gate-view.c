@@ -33,6 +33,7 @@ static void view_item(const struct gate_slot *slot, struct gate_item *item)
 		.text = xstrdup(slot->text.s),
 		.find_out = slot->find_out.len ? xstrdup(slot->find_out.s) : NULL,
 		.overlap = slot->overlap,
+		.sent = slot->sent,
 		.absent = slot->absent,
 		.id = xstrdup(slot->id),
 		.key = copied(slot->key),

@@ -132,6 +132,7 @@ static enum gate_event read_absent(struct gate_slot *slot, struct session *s)
 	}
 	pthread_mutex_lock(&slot->gate->mutex);
 	slot->absent = true;
+	slot->confirmed = false; /* a slip of the keyboard is no act, and not recorded */
 	pthread_mutex_unlock(&slot->gate->mutex);
 	gate_say(slot, "there is no %s", slot->id);
 	return GATE_EVENT_REFUSED;
@@ -346,7 +347,9 @@ static int64_t work_send(struct gate_slot *slot, struct session *s, bool stoppin
 		s->state, round_for(slot, s, 0), &slot->order, &slot->plan, &slot->effect, &err);
 	gate_step_add(slot, "answer", "%s", answer_of(slot, &err));
 	gate_say(slot, "%s", answer_of(slot, &err));
+	pthread_mutex_lock(&slot->gate->mutex);
 	slot->sent = slot->effect.kind != EFFECT_UNSENT;
+	pthread_mutex_unlock(&slot->gate->mutex);
 	if (slot->effect.kind == EFFECT_UNKNOWN)
 		say_find_out(slot, slot->effect.find_out.len
 					   ? slot->effect.find_out.s

@@ -105,6 +105,7 @@ struct gate_item {
 	const char *text;                /* why that outcome, one sentence or more; "" */
 	const char *find_out;            /* GATE_UNKNOWN: how to find out; NULL */
 	enum overlap overlap;            /* whether the one that was evicted was seen to stop */
+	bool sent;                       /* something may have reached the server */
 	bool absent;                     /* there is no such singleton, and none is remembered */
 	const char *id, *key, *identity; /* key and identity may be NULL */
 	enum verb verb;

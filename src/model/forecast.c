@@ -243,7 +243,9 @@ static void add_target(struct forecast *f, const struct order *order)
 	f->id = xstrdup(s->id);
 	f->identity = copied(order->identity);
 	f->key = copied(order->key);
-	f->has_token = s->has_token && (!order->key || target_holds(order));
+	/* The token is the leader's, or the row's where the verb is about that. */
+	f->has_token =
+		s->has_token && (target_holds(order) || verb_word(order->verb)->about == ABOUT_ROW);
 	f->token = f->has_token ? s->token : 0;
 }
 
