@@ -121,7 +121,7 @@ static int file_parse(struct kube_file *file, struct err *err)
 	str_init(&text, FILE_MAX);
 	rc = fs_read(file->path, &text, err);
 	if (!rc)
-		rc = yaml_parse(text.s, text.len, file->shown, &file->root, err);
+		rc = yaml_parse_lax(text.s, text.len, file->shown, &file->root, err);
 	if (text.len)
 		explicit_bzero(text.s, text.len);
 	str_release(&text);

@@ -15,6 +15,8 @@
 
 enum {
 	YAML_NODES_MAX = 200000,
+	YAML_ANCHORS_MAX = 1000,
+	YAML_COPIED_MAX = 16 * 1024 * 1024,
 	YAML_SHOWN_MAX = 60
 };
 
@@ -23,6 +25,13 @@ struct yaml_level {
 	struct yaml_node *node;
 	struct yaml_node *key; /* MAP: read, its item still to come */
 	struct map keys;       /* MAP: what was seen, to find duplicates */
+	size_t again;          /* MAP, lax: the item to come replaces this one, from 1; 0: none */
+};
+
+/* What an alias may name. */
+struct yaml_anchor {
+	char *name;
+	const struct yaml_node *node;
 };
 
 struct yaml_build {
@@ -36,6 +45,11 @@ struct yaml_build {
 	int depth;
 	size_t n_nodes;
 	bool ended; /* the first document is over */
+	bool lax;
+	struct yaml_anchor *anchors; /* lax */
+	size_t n_anchors, cap_anchors;
+	size_t copied;              /* bytes of texts that aliases stand for */
+	struct yaml_node *replaced; /* a list of what later keys replaced: anchors may be in it */
 };
 
 static struct yaml_node *yaml_node_new(enum yaml_kind kind, const yaml_mark_t *mark)
@@ -159,7 +173,17 @@ static int yaml_take_key(struct yaml_build *b, struct yaml_level *level, struct 
 		yaml_node_free(key);
 		return yaml_fail(b, mark, "a key must be a word, not a list or a map");
 	}
+	if (b->lax && !key->quoted && strcmp(key->text, "<<") == 0) {
+		yaml_node_free(key);
+		return yaml_fail(b, mark, "merge keys (<<) are not taken: write the values out");
+	}
 	before = map_get(&level->keys, key->text, strlen(key->text));
+	if (before && b->lax) {
+		for (level->again = 1; level->node->keys[level->again - 1] != before;)
+			level->again++;
+		level->key = key;
+		return 0;
+	}
 	if (!before) {
 		map_put(&level->keys, key->text, strlen(key->text), key);
 		level->key = key;
@@ -191,12 +215,111 @@ static int yaml_place(struct yaml_build *b, struct yaml_node *node, const yaml_m
 	}
 	if (!level->key)
 		return yaml_take_key(b, level, node, mark);
-	yaml_append(level->node, level->key, node);
+	if (level->again) {
+		yaml_list_add(b->replaced, level->node->items[level->again - 1]);
+		level->node->items[level->again - 1] = node;
+		yaml_list_add(b->replaced, level->key);
+		level->again = 0;
+	} else {
+		yaml_append(level->node, level->key, node);
+	}
 	level->key = NULL;
 	return 0;
 }
 
-static int yaml_open(struct yaml_build *b, enum yaml_kind kind, const yaml_mark_t *mark)
+/* ---- aliases ---- */
+
+/* Takes a text of libyaml's; NULL: no anchor. */
+static void yaml_anchor_set(struct yaml_build *b, const yaml_char_t *name, struct yaml_node *node)
+{
+	struct yaml_anchor *anchor;
+
+	/* Of more than that the later ones are not known, and an alias of theirs is refused. */
+	if (!name || !b->lax || b->n_anchors == YAML_ANCHORS_MAX)
+		return;
+	MEM_GROW(b->anchors, b->n_anchors, b->cap_anchors);
+	anchor = &b->anchors[b->n_anchors++];
+	anchor->name = xstrdup((const char *)name);
+	anchor->node = node;
+}
+
+/* The newest of that name, as YAML has it. */
+static const struct yaml_node *yaml_anchor_find(const struct yaml_build *b, const char *name)
+{
+	size_t i;
+
+	for (i = b->n_anchors; i > 0; i--)
+		if (strcmp(b->anchors[i - 1].name, name) == 0)
+			return b->anchors[i - 1].node;
+	return NULL;
+}
+
+static bool yaml_is_open(const struct yaml_build *b, const struct yaml_node *node)
+{
+	int i;
+
+	for (i = 0; i < b->depth; i++)
+		if (b->levels[i].node == node)
+			return true;
+	return false;
+}
+
+/* NULL when it would be too deep or too much: depth levels are left. */
+static struct yaml_node *yaml_copy(struct yaml_build *b, const struct yaml_node *node, int depth)
+{
+	struct yaml_node *copy;
+	size_t i;
+
+	b->copied += node->text ? strlen(node->text) : 0;
+	if (++b->n_nodes > YAML_NODES_MAX || b->copied > YAML_COPIED_MAX ||
+		(node->kind != YAML_SCALAR && depth <= 0))
+		return NULL;
+	copy = xcalloc(1, sizeof(*copy));
+	copy->kind = node->kind;
+	copy->quoted = node->quoted;
+	copy->line = node->line;
+	copy->column = node->column;
+	copy->text = node->text ? xstrdup(node->text) : NULL;
+	for (i = 0; i < node->n; i++) {
+		struct yaml_node *item = yaml_copy(b, node->items[i], depth - 1);
+		struct yaml_node *key = NULL;
+
+		if (item && node->keys) {
+			key = yaml_new(YAML_SCALAR, node->keys[i]->text);
+			key->line = node->keys[i]->line;
+			key->column = node->keys[i]->column;
+		}
+		if (!item) {
+			yaml_node_free(copy);
+			return NULL;
+		}
+		yaml_append(copy, key, item);
+	}
+	return copy;
+}
+
+static int yaml_alias(struct yaml_build *b, const yaml_event_t *event)
+{
+	const yaml_mark_t *mark = &event->start_mark;
+	const struct yaml_node *node;
+	struct yaml_node *copy;
+
+	if (!b->lax)
+		return yaml_fail(b, mark, "aliases (*name) are not taken: write the value out");
+	node = yaml_anchor_find(b, (const char *)event->data.alias.anchor);
+	if (!node)
+		return yaml_fail(b, mark, "an alias (*name) of what was not named before (&name)");
+	if (yaml_is_open(b, node))
+		return yaml_fail(b, mark, "an alias (*name) within what it names");
+	copy = yaml_copy(b, node, YAML_DEPTH_MAX - b->depth);
+	if (!copy)
+		return yaml_fail(b, mark,
+			"aliases that stand for more than 200000 values, 16 MiB or 32 levels");
+	return yaml_place(b, copy, mark);
+}
+
+static int yaml_open(struct yaml_build *b, enum yaml_kind kind, const yaml_mark_t *mark,
+	const yaml_char_t *anchor)
 {
 	struct yaml_node *node;
 	int rc;
@@ -208,8 +331,10 @@ static int yaml_open(struct yaml_build *b, enum yaml_kind kind, const yaml_mark_
 	rc = yaml_place(b, node, mark);
 	if (rc)
 		return rc;
+	yaml_anchor_set(b, anchor, node);
 	b->levels[b->depth].node = node;
 	b->levels[b->depth].key = NULL;
+	b->levels[b->depth].again = 0;
 	map_init(&b->levels[b->depth].keys);
 	b->depth++;
 	return 0;
@@ -230,6 +355,7 @@ static int yaml_scalar(struct yaml_build *b, const yaml_event_t *event)
 	size_t len = event->data.scalar.length;
 	const char *tag = (const char *)event->data.scalar.tag;
 	struct yaml_node *node;
+	int rc;
 
 	if (memchr(value, '\0', len))
 		return yaml_fail(b, &event->start_mark, "a text that holds a NUL byte");
@@ -238,7 +364,10 @@ static int yaml_scalar(struct yaml_build *b, const yaml_event_t *event)
 	node = yaml_node_new(YAML_SCALAR, &event->start_mark);
 	node->text = xstrndup(value, len);
 	node->quoted = tag || event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
-	return yaml_place(b, node, &event->start_mark);
+	rc = yaml_place(b, node, &event->start_mark);
+	if (!rc)
+		yaml_anchor_set(b, event->data.scalar.anchor, node);
+	return rc;
 }
 
 static int yaml_event(struct yaml_build *b, const yaml_event_t *event)
@@ -259,13 +388,13 @@ static int yaml_event(struct yaml_build *b, const yaml_event_t *event)
 		b->ended = true;
 		return 0;
 	case YAML_ALIAS_EVENT:
-		return yaml_fail(b, mark, "aliases (*name) are not taken: write the value out");
+		return yaml_alias(b, event);
 	case YAML_SCALAR_EVENT:
 		return yaml_scalar(b, event);
 	case YAML_SEQUENCE_START_EVENT:
-		return yaml_open(b, YAML_LIST, mark);
+		return yaml_open(b, YAML_LIST, mark, event->data.sequence_start.anchor);
 	case YAML_MAPPING_START_EVENT:
-		return yaml_open(b, YAML_MAP, mark);
+		return yaml_open(b, YAML_MAP, mark, event->data.mapping_start.anchor);
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
 		yaml_close(b);
@@ -285,7 +414,8 @@ static int yaml_run(struct yaml_build *b)
 
 		if (!yaml_parser_parse(&b->parser, &event))
 			return yaml_fail_parser(b);
-		end = event.type == YAML_STREAM_END_EVENT;
+		end = event.type == YAML_STREAM_END_EVENT ||
+		      (b->lax && event.type == YAML_DOCUMENT_END_EVENT);
 		rc = yaml_event(b, &event);
 		yaml_event_delete(&event);
 		if (rc)
@@ -294,10 +424,22 @@ static int yaml_run(struct yaml_build *b)
 	return 0;
 }
 
-int yaml_parse(const char *text, size_t len, const char *file, struct yaml_node **ret_root,
-	struct err *err)
+static void yaml_build_release(struct yaml_build *b)
 {
-	struct yaml_build b = { .file = file, .err = err };
+	size_t i;
+
+	while (b->depth)
+		yaml_close(b);
+	for (i = 0; i < b->n_anchors; i++)
+		free(b->anchors[i].name);
+	free(b->anchors);
+	yaml_node_free(b->replaced);
+}
+
+static int yaml_read(const char *text, size_t len, const char *file, bool lax,
+	struct yaml_node **ret_root, struct err *err)
+{
+	struct yaml_build b = { .file = file, .err = err, .lax = lax };
 	int rc;
 
 	/* A byte order mark, as editors on Windows write it, is none of the text. */
@@ -307,12 +449,12 @@ int yaml_parse(const char *text, size_t len, const char *file, struct yaml_node 
 	b.len = len;
 	if (!yaml_parser_initialize(&b.parser))
 		return err_set(err, ERR_NOMEM, "%s: out of memory", file);
+	b.replaced = lax ? yaml_new(YAML_LIST, NULL) : NULL;
 	yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
 	yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, len);
 	rc = yaml_run(&b);
 	yaml_parser_delete(&b.parser);
-	while (b.depth)
-		yaml_close(&b);
+	yaml_build_release(&b);
 	if (rc) {
 		yaml_node_free(b.root);
 		return rc;
@@ -324,6 +466,18 @@ int yaml_parse(const char *text, size_t len, const char *file, struct yaml_node 
 	}
 	*ret_root = b.root;
 	return 0;
+}
+
+int yaml_parse(const char *text, size_t len, const char *file, struct yaml_node **ret_root,
+	struct err *err)
+{
+	return yaml_read(text, len, file, false, ret_root, err);
+}
+
+int yaml_parse_lax(const char *text, size_t len, const char *file, struct yaml_node **ret_root,
+	struct err *err)
+{
+	return yaml_read(text, len, file, true, ret_root, err);
 }
 
 const struct yaml_node *yaml_get(const struct yaml_node *map, const char *key)

@@ -37,6 +37,13 @@ enum {
  * The caller frees. */
 int yaml_parse(const char *text, size_t len, const char *file, struct yaml_node **ret_root,
 	struct err *err);
+/*
+ * The same as programs in Go read YAML 1.1 (and kubectl its files): an alias stands for a copy of
+ * what it names, as long as the caps allow it; of a key that stands twice the last counts; what
+ * follows the first document is not looked at. Merge keys (<<) are refused.
+ */
+int yaml_parse_lax(const char *text, size_t len, const char *file, struct yaml_node **ret_root,
+	struct err *err);
 /* (libyaml itself exports yaml_free.) */
 void yaml_node_free(struct yaml_node *node);
 

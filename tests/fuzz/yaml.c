@@ -38,16 +38,24 @@ static size_t check_node(const struct yaml_node *node, int depth)
 	return n;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check_parse(const char *text, size_t size, bool lax)
 {
 	struct yaml_node *root = NULL;
 	struct err err = { 0 };
+	int rc = lax ? yaml_parse_lax(text, size, "fuzz", &root, &err)
+		     : yaml_parse(text, size, "fuzz", &root, &err);
 
-	if (yaml_parse((const char *)data, size, "fuzz", &root, &err) == 0) {
+	if (rc == 0) {
 		check_node(root, 0);
 		yaml_node_free(root);
 	} else if (root || err.code >= 0 || !err.text[0]) {
 		abort();
 	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	check_parse((const char *)data, size, false);
+	check_parse((const char *)data, size, true);
 	return 0;
 }

@@ -225,6 +225,10 @@ class Same(unittest.TestCase):
             yaml(config(user={"token": "a", "exec": None, "auth-provider": None})),
             yaml({key: value for key, value in config().items() if key not in ("kind", "apiVersion")}),
             yaml(config(preferences={"colors": True, "extensions": [{"name": "a", "extension": {}}]}, more=[1])),
+            yaml(config()) + "\n---\na: [\n", yaml(config()) + '\n"users": [{"name": "u", "user": {"token": "last"}}]\n',
+            yaml(config()) + '\n"users": [{"name": "u", "user": {"token": "a", "token": "b"}}]\n',
+            yaml(config()).replace('"secret-of-tests"', "&t secret").replace('"Config"', "&k Config") +
+            '\nx: *t\n"users": [&u {"name": "u", "user": &v {"token": *t}}, {"name": v, "user": *v}]\n',
             yaml(config()).replace('"x"', "x").replace('"c"', "2001-01-01").replace('"u"', "1:30"),
             yaml(config(cluster={"server": SERVER})).replace(f'"server": "{SERVER}"', f"server: {SERVER}\n      insecure-skip-tls-verify: on"),
         ):
@@ -345,9 +349,7 @@ REFUSED = {
     "the cluster is empty": (yaml(config(cluster={})), "no server"),
     "basic auth": (yaml(config(user={"username": "a", "password": "secret-of-tests"})), "basic auth"),
     "a plugin that must ask": (yaml(config(user=exec_(interactiveMode="Always"))), "terminal"),
-    "aliases": (yaml(config()) + "\nx: &x a\ny: *x\n", "aliases"),
-    "a key twice": (yaml(config()) + "\nx: a\nx: b\n", "again"),
-    "a second document": (yaml(config()) + "\n---\na: b\n", "second document"),
+    "merge keys": (yaml(config()) + "\nx: &x {a: b}\ny:\n  <<: *x\n", "merge keys"),
     "an auth-provider": (yaml(config(user={"auth-provider": {"name": "oidc", "config": {
         "idp-issuer-url": "https://127.0.0.1:1", "client-id": "a", "id-token": JWT}}})), "auth-provider"),
 }

@@ -252,6 +252,93 @@ static void test_byte_order_mark(void **state)
 	yaml_node_free(root);
 }
 
+static struct yaml_node *parse_lax(const char *text)
+{
+	struct yaml_node *root = NULL;
+	struct err err = { 0 };
+
+	if (yaml_parse_lax(text, strlen(text), "c.yaml", &root, &err))
+		fail_msg("%s", err.text);
+	return root;
+}
+
+static void refuse_lax(const char *text, const char *message)
+{
+	struct yaml_node *root = NULL;
+	struct err err = { 0 };
+
+	assert_int_equal(yaml_parse_lax(text, strlen(text), "c", &root, &err), ERR_CONFIG);
+	assert_non_null(strstr(err.text, message));
+	assert_null(root);
+}
+
+static void test_lax(void **state)
+{
+	struct yaml_node *root;
+
+	(void)state;
+	root = parse_lax("a: &x {k: [1, \"2\"]}\nb: *x\nc: &x t\nd: *x\n? *x\n: e\n");
+	assert_int_equal(yaml_get(yaml_get(root, "b"), "k")->n, 2);
+	assert_ptr_not_equal(yaml_get(root, "a"), yaml_get(root, "b"));
+	assert_true(yaml_get(yaml_get(root, "b"), "k")->items[1]->quoted);
+	assert_int_equal(yaml_get(root, "b")->line, 1);
+	assert_string_equal(yaml_get(root, "d")->text, "t");
+	assert_string_equal(yaml_get(root, "t")->text, "e");
+	yaml_node_free(root);
+
+	/* The last counts; what it replaced may be named still. */
+	root = parse_lax("a: &x [1]\nb: 2\n&y a: {c: 3}\nd: *x\ne: *y\na: 4\n");
+	assert_int_equal(root->n, 4);
+	assert_string_equal(yaml_get(root, "a")->text, "4");
+	assert_string_equal(yaml_get(root, "d")->items[0]->text, "1");
+	assert_string_equal(yaml_get(root, "e")->text, "a");
+	yaml_node_free(root);
+
+	root = parse_lax("a: b\n---\na: [\n");
+	assert_string_equal(yaml_get(root, "a")->text, "b");
+	yaml_node_free(root);
+	root = parse_lax("");
+	assert_int_equal(root->n, 0);
+	yaml_node_free(root);
+
+	refuse_lax("a: *x", "c:1:4: an alias (*name) of what was not named before");
+	refuse_lax("a: &x [*x]", "c:1:8: an alias (*name) within what it names");
+	refuse_lax("a: &x {b: c}\nd:\n  <<: *x\n", "merge keys");
+	refuse_lax("? [a]\n: b", "a key must be a word");
+}
+
+/* A few lines that would stand for gigabytes. */
+static void test_lax_bombs(void **state)
+{
+	struct str text;
+	int i;
+
+	(void)state;
+	str_init(&text, 8 * 1024 * 1024);
+	str_add(&text, "a0: &a0 x\n");
+	for (i = 1; i < 12; i++)
+		str_addf(&text, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i,
+			i, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+	refuse_lax(text.s, "200000 values");
+
+	str_clear(&text);
+	str_add(&text, "a: &a ");
+	for (i = 0; i < 1000000; i++)
+		str_add_char(&text, 'x');
+	str_add(&text, "\nb: [*a");
+	for (i = 0; i < 100; i++)
+		str_add(&text, ", *a");
+	str_add(&text, "]\n");
+	refuse_lax(text.s, "16 MiB");
+
+	/* Too deep only where it is copied to. */
+	str_clear(&text);
+	str_add(&text, "a: &a [[[[[[[[[[[[[[[[x]]]]]]]]]]]]]]]]\n"
+		       "b: [[[[[[[[[[[[[[[[*a]]]]]]]]]]]]]]]]\n");
+	refuse_lax(text.s, "32 levels");
+	str_release(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +353,8 @@ int main(void)
 		cmocka_unit_test(test_made),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_byte_order_mark),
+		cmocka_unit_test(test_lax),
+		cmocka_unit_test(test_lax_bombs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
