@@ -199,27 +199,36 @@ static void text_source_end(struct show *show)
 	(void)show;
 }
 
-static void text_holder_cell(struct str *out, const struct singleton *s)
+static void text_holder(struct str *out, const struct singleton *s)
 {
-	const struct claim *holder = singleton_holder(s);
 	char words[16384];
 
-	/* By far the most: one holder, whose name needs no making. */
-	if (holder && s->n_claims == 1 && !singleton_is_job(s)) {
-		str_add(out, holder->identity);
-		return;
-	}
 	singleton_holder_words(s, words, sizeof(words));
 	str_add(out, words);
 }
 
-/* How many runs are at work, of those that there are records of. */
-static void text_runs_cell(struct str *out, const struct singleton *s)
+static void text_holder_cell(struct table *table, const struct singleton *s)
 {
-	if (singleton_is_job(s))
-		str_addf(out, "%" PRIu32 "/%" PRIu32, singleton_runs(s, TRI_YES), s->n_runs);
-	else
-		str_add_char(out, '-');
+	const struct claim *holder = singleton_holder(s);
+
+	/* By far the most: one holder, whose name needs no making. */
+	if (holder && s->n_claims == 1 && !singleton_is_job(s)) {
+		table_text(table, holder->identity);
+		return;
+	}
+	text_holder(&table->texts, s);
+	table_cell(table);
+}
+
+/* How many runs are at work, of those that there are records of. */
+static void text_runs_cell(struct table *table, const struct singleton *s)
+{
+	if (!singleton_is_job(s)) {
+		table_text(table, "-");
+		return;
+	}
+	str_addf(&table->texts, "%" PRIu32 "/%" PRIu32, singleton_runs(s, TRI_YES), s->n_runs);
+	table_cell(table);
 }
 
 static void text_findings_cell(struct str *out, const struct verdict *v)
@@ -272,6 +281,16 @@ static const char *text_name(const struct singleton *s, const char *absent)
 	return s->name ? s->name : singleton_text(s, DETAIL_TOOL, absent);
 }
 
+static void text_number_cell(struct table *table, bool known, int64_t number)
+{
+	if (!known) {
+		table_text(table, "-");
+		return;
+	}
+	str_add_int(&table->texts, number);
+	table_cell(table);
+}
+
 static void text_table_row(struct show *show, const struct snapshot *snap, const struct row *row)
 {
 	struct show_text_state *state = show->state;
@@ -283,26 +302,13 @@ static void text_table_row(struct show *show, const struct snapshot *snap, const
 	table_row(table, text_color(shown));
 	str_add_char(out, state_word(shown)->letter);
 	table_cell(table);
-	str_add(out, state_word(shown)->word);
-	table_cell(table);
-	str_add(out, row->s->id);
-	table_cell(table);
-	str_add(out, text_name(row->s, "-"));
-	table_cell(table);
-	text_holder_cell(out, row->s);
-	table_cell(table);
-	text_runs_cell(out, row->s);
-	table_cell(table);
-	if (waiters)
-		str_add_int(out, waiters);
-	else
-		str_add_char(out, '-');
-	table_cell(table);
-	if (row->s->has_token)
-		str_add_int(out, row->s->token);
-	else
-		str_add_char(out, '-');
-	table_cell(table);
+	table_text(table, state_word(shown)->word);
+	table_text(table, row->s->id);
+	table_text(table, text_name(row->s, "-"));
+	text_holder_cell(table, row->s);
+	text_runs_cell(table, row->s);
+	text_number_cell(table, waiters > 0, waiters);
+	text_number_cell(table, row->s->has_token, row->s->token);
 	text_lease_cell(out, row->s, show->now_ms);
 	table_cell(table);
 	text_age(out, show->now_us, text_since(row));
@@ -677,7 +683,7 @@ static void text_change_singleton(
 	struct str line;
 
 	str_init(&line, 65536);
-	text_holder_cell(&line, row->s);
+	text_holder(&line, row->s);
 	if (singleton_count(row->s, CLAIM_WAITER))
 		str_addf(&line, "  %" PRIu32 " wait", singleton_count(row->s, CLAIM_WAITER));
 	if (row->s->has_token)

@@ -31,8 +31,13 @@ void table_release(struct table *table)
 void table_row(struct table *table, const char *color)
 {
 	table->color = color;
-	table->n_cells = 0;
+	table->n_cells = table->cell_at = 0;
 	str_clear(&table->texts);
+}
+
+static const char *cell_text(const struct table *table, const struct table_cell *cell)
+{
+	return cell->text ? cell->text : table->texts.s + cell->at;
 }
 
 static void table_measure(struct table *table)
@@ -44,7 +49,7 @@ static void table_measure(struct table *table)
 
 		if (cell->width > table->width[i])
 			table->width[i] = cell->width;
-		if (cell->len > 1 || (cell->len && table->texts.s[cell->at] != '-'))
+		if (cell->len > 1 || (cell->len && *cell_text(table, cell) != '-'))
 			table->filled[i] = true;
 	}
 }
@@ -151,7 +156,7 @@ static size_t table_cut(const char *text, size_t len, size_t room, bool utf8, st
 static void table_print_cell(const struct table *table, size_t i, bool last)
 {
 	const struct table_cell *cell = &table->cells[i];
-	const char *text = table->texts.s + cell->at;
+	const char *text = cell_text(table, cell);
 	size_t room = table->shown[i], width = cell->width;
 	bool right = table->columns[i].right;
 
@@ -201,17 +206,27 @@ static void table_end_row(struct table *table)
 	out_char(table->out, '\n');
 }
 
-/* The end of one cell is the start of the next. */
-void table_cell(struct table *table)
+static void table_add(struct table *table, const char *text, size_t at, size_t len)
 {
-	const struct table_cell *before = table->n_cells ? &table->cells[table->n_cells - 1] : NULL;
 	struct table_cell *cell = &table->cells[table->n_cells++];
 
-	cell->at = before ? before->at + before->len : 0;
-	cell->len = table->texts.len - cell->at;
-	cell->width = text_width_mem(table->texts.s + cell->at, cell->len);
+	*cell = (struct table_cell){ .text = text, .at = at, .len = len };
+	cell->width = text_width_mem(cell_text(table, cell), len);
 	if (table->n_cells == table->n_columns)
 		table_end_row(table);
+}
+
+void table_cell(struct table *table)
+{
+	size_t at = table->cell_at;
+
+	table->cell_at = table->texts.len;
+	table_add(table, NULL, at, table->texts.len - at);
+}
+
+void table_text(struct table *table, const char *text)
+{
+	table_add(table, text, 0, strlen(text));
 }
 
 void table_print(struct table *table, const struct show_style *style, struct out *out)
@@ -222,8 +237,6 @@ void table_print(struct table *table, const struct show_style *style, struct out
 	table->out = out;
 	table_layout(table, style->columns);
 	table_row(table, NULL);
-	for (i = 0; i < table->n_columns; i++) {
-		str_add(&table->texts, table->columns[i].title);
-		table_cell(table);
-	}
+	for (i = 0; i < table->n_columns; i++)
+		table_text(table, table->columns[i].title);
 }

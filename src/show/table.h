@@ -24,8 +24,9 @@ enum {
 	TABLE_COLUMNS_MAX = 16
 };
 
-/* A cell of the row that is told: its place in the texts, and its columns on a terminal. */
+/* A cell of the row that is told, and its columns on a terminal. */
 struct table_cell {
+	const char *text; /* borrowed; NULL: it stands in the texts */
 	size_t at, len, width;
 };
 
@@ -35,8 +36,8 @@ struct table {
 	/* the row that is told */
 	struct str texts;
 	struct table_cell cells[TABLE_COLUMNS_MAX];
-	size_t n_cells;
-	const char *color; /* an SGR sequence, or NULL */
+	size_t n_cells, cell_at; /* cell_at: where the next one begins in the texts */
+	const char *color;       /* an SGR sequence, or NULL */
 	/* the widest of each column, and whether any row has a text in it */
 	size_t width[TABLE_COLUMNS_MAX];
 	bool filled[TABLE_COLUMNS_MAX];
@@ -50,9 +51,11 @@ void table_init(struct table *table, const struct table_column *columns, size_t 
 void table_release(struct table *table);
 
 /* Starts a row; then n_columns times a cell: text is added to table->texts, and table_cell ends it;
- * the last one ends the row. */
+ * or table_text gives it as a whole, which must stay as long as the row. The last one ends the row.
+ */
 void table_row(struct table *table, const char *color);
 void table_cell(struct table *table);
+void table_text(struct table *table, const char *text);
 
 /* All rows were measured: prints the titles, and from now on each row that is told again. */
 void table_print(struct table *table, const struct show_style *style, struct out *out);
