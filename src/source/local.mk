@@ -17,6 +17,14 @@ src_libsource_a_SOURCES = \
 	src/source/etcd-tell.c \
 	src/source/etcd-ttl.c \
 	src/source/etcd-write.c src/source/etcd-write.h \
+	src/source/kubernetes.c src/source/kubernetes.h \
+	src/source/kubernetes-ask.c \
+	src/source/kubernetes-examine.c \
+	src/source/kubernetes-look.c \
+	src/source/kubernetes-object.c src/source/kubernetes-object.h \
+	src/source/kubernetes-store.c src/source/kubernetes-store.h \
+	src/source/kubernetes-stream.c \
+	src/source/kubernetes-tell.c \
 	src/source/option.c \
 	src/source/postgres.c src/source/postgres.h \
 	src/source/postgres-act.c src/source/postgres-act.h \

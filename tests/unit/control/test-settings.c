@@ -224,13 +224,14 @@ static void test_wrong_values(void **state)
 		"1:14: source 'a' must be a map of keys and values");
 	refuse(*state, "sources:\n  a:\n", "2:5: source 'a' must be a map of keys and values");
 	refuse(*state, "sources: {a: {environment: prod}}\n",
-		"1:14: source 'a' has no 'kind'; known kinds: postgres, etcd");
+		"1:14: source 'a' has no 'kind'; known kinds: postgres, etcd, kubernetes");
 	refuse(*state, "sources: {a: {kind: postgre}}\n",
-		"1:21: unknown kind 'postgre' in source 'a'; known kinds: postgres, etcd; did you "
+		"1:21: unknown kind 'postgre' in source 'a'; known kinds: postgres, etcd, "
+		"kubernetes; did you "
 		"mean "
 		"'postgres'?");
 	refuse(*state, "sources: {a: {kind: [x]}}\n",
-		"1:14: source 'a' has no 'kind'; known kinds: postgres, etcd");
+		"1:14: source 'a' has no 'kind'; known kinds: postgres, etcd, kubernetes");
 	refuse(*state, "sources: {a: {kind: etcd, protect: maybe}}\n",
 		"1:36: 'protect' must be true or false, not 'maybe'");
 	refuse(*state, "sources: {a: {kind: etcd, interval: soon}}\n",

@@ -1,0 +1,198 @@
+#ifndef SOURCE_KUBERNETES_H
+#define SOURCE_KUBERNETES_H
+
+#include "io/json-read.h"
+#include "io/kubeconfig.h"
+#include "io/rest.h"
+#include "source/kubernetes-store.h"
+#include "source/source.h"
+
+/*
+ * The state of one Kubernetes source, shared by the files that make it: kubernetes.c (options,
+ * poll, wait), kubernetes-stream.c (lists and watches), kubernetes-ask.c (single questions:
+ * version, identity, signs of life, heartbeats), kubernetes-look.c (pods and candidates of Leases,
+ * events), kubernetes-tell.c (singletons), kubernetes-examine.c (doctor). Objects and what they
+ * mean: kubernetes-object.c, kubernetes-store.c.
+ */
+enum {
+	KUBE_PAGE = 500,            /* objects in one answer of a list */
+	KUBE_OBJECT_MAX = 8 << 20,  /* the largest object, as text; etcd takes 1.5 MiB */
+	KUBE_ANSWER_MAX = 16 << 20, /* of a single question */
+	KUBE_NAMESPACES_MAX = 50,   /* each is a list and a watch of every kind */
+	KUBE_QUIET_MS = 5000,       /* silence after which the server is asked for a sign of life */
+	KUBE_PATIENCE_MS = 4000,    /* ... and how long it may take */
+	KUBE_DENIED_EVERY_MS = 60000,    /* what was refused is tried again */
+	KUBE_UNWATCHED_EVERY_MS = 30000, /* what may be listed and not watched is listed again */
+	KUBE_SHORT_WATCH_MS = 1000,      /* a watch that ended so soon is not begun at once again */
+	KUBE_GATHER_MS = 30,             /* what belongs together comes within so much */
+	KUBE_TOLD_EVERY_MS = 100,        /* in a storm of changes */
+	KUBE_FRESH_WATCH_MS = 2000,      /* a new watch may tell of the past first */
+	KUBE_CENSUS_EVERY_MS = 5 * 60 * 1000,
+	KUBE_BEAT_OLD_S = 3600, /* a heartbeat that is older than this, by the server's clock */
+	KUBE_LOOKS = 8,         /* single questions in flight */
+};
+
+/* How a kind of object is listed and watched; kubernetes-stream.c has the table. */
+struct kube_resource {
+	enum kube_kind kind;
+	const char *word;        /* "CronJobs" */
+	const char *plural;      /* in paths, and in a Role */
+	const char *group;       /* the API group; "": core */
+	const char *versions[3]; /* of the API, the best first; NULL ends them */
+	const char *selector;    /* more of the query, encoded; NULL */
+	const char *accept;      /* NULL: JSON */
+	const char *list;        /* the member with the objects */
+	bool cluster;            /* it has no namespace */
+};
+
+enum kube_stream_state {
+	STREAM_IDLE,    /* to be listed */
+	STREAM_LISTING, /* a page is on its way */
+	STREAM_LISTED,  /* to be watched */
+	STREAM_WATCHING,
+	STREAM_DENIED,
+	STREAM_ABSENT /* the API server has no such objects */
+};
+
+struct kube;
+
+/* One kind in one namespace, or in all. */
+struct kube_stream {
+	struct kube *k;
+	const struct kube_resource *resource;
+	const char *ns; /* NULL: all */
+	enum kube_stream_state state;
+	size_t api; /* which of the resource's versions */
+	struct rest_call *call;
+	struct json_list list;
+	bool listing; /* list is to be released */
+	char *version, *next;
+	uint32_t generation;
+	int64_t begun_ms;      /* the call */
+	int64_t not_before_ms; /* nothing is begun before */
+	int64_t denied_ms;
+	bool told;       /* it was listed whole at least once */
+	bool fresh;      /* listed or begun in this poll */
+	bool narrowed;   /* all was denied: only this namespace is seen */
+	bool unwatched;  /* it may not be watched */
+	bool gone;       /* the watch said that its past is forgotten */
+	bool late;       /* this list follows such a loss: changes are not seen as they happened */
+	bool refused;    /* it is denied or absent, and that was told */
+	unsigned tries;  /* lists begun anew in a row */
+	struct err busy; /* why nothing is begun before not_before_ms */
+};
+
+enum kube_ask {
+	ASK_VERSION,
+	ASK_IDENTITY,
+	ASK_READY,
+	ASK_BEATS,   /* the nodes' heartbeats */
+	ASK_SERVERS, /* the API servers' */
+	ASKS
+};
+
+struct kube_question {
+	struct rest_call *call;
+	int64_t asked_ms; /* TIME_UNKNOWN: never */
+	bool answered, denied;
+};
+
+enum kube_look_kind {
+	LOOK_POD,
+	LOOK_HOST, /* running pods of the host that an identity names */
+	LOOK_CANDIDATES,
+	LOOK_EVENTS
+};
+
+/* One question about a Lease, or of an object's events. */
+struct kube_looking {
+	struct rest_call *call;
+	enum kube_look_kind kind;
+	char *path;   /* the row's */
+	char *holder; /* whose pod */
+	size_t holder_len;
+};
+
+struct kube {
+	const struct source_config *config;
+	struct round *r; /* while polling or waiting */
+	struct kube_access access;
+	struct rest_client *client;
+	struct kube_store *store;
+	struct kube_reader reader;
+	struct kube_stream *streams;
+	size_t n_streams;
+	bool told_all;
+	bool unread; /* this poll saw nothing of what it waits for */
+	bool hidden; /* what is hidden has changed */
+	int64_t told_ms, changed_ms;
+	size_t n_objects; /* read by the lists of this first picture */
+	size_t n_bad;     /* objects that could not be read */
+
+	struct kube_question asks[ASKS];
+	struct json_list beats;
+	bool counting;
+	int64_t n_beats, n_beats_old; /* the last census; -1: none */
+	int64_t n_counted, n_counted_old;
+	char *server_version, *platform;
+	uint64_t identity; /* 64 bits of the uid of the namespace kube-system; 0: not known */
+	bool unready;
+	int64_t server_us, server_read_us, server_trip_ms; /* its clock as last told */
+	bool self_changed;
+
+	struct kube_looking looks[KUBE_LOOKS];
+	int64_t late_ms;   /* no Lease that is merely late is looked at before */
+	size_t late_pos;   /* where the round over them stands */
+	struct map events; /* told of the one row that is looked at */
+	char *events_of;
+	int64_t events_ms;
+};
+
+/* ---- kubernetes.c ---- */
+struct rest_wait kube_wait(const struct kube *k, int64_t until_ms);
+struct kube_now kube_now(const struct kube *k);
+
+/* ---- kubernetes-stream.c ---- */
+extern const struct kube_resource kube_resources[KUBE_KINDS];
+/* Makes the streams: of the namespaces, or of all. */
+void kube_streams_open(struct kube *k, const char *const *namespaces, size_t n);
+void kube_streams_close(struct kube *k);
+/* Ends what is in flight; the next steps go on from what is known. */
+void kube_streams_stop(struct kube *k);
+/* Takes what came and begins what is due. A failure of one is the source's. */
+int kube_streams_step(struct kube *k, struct err *err);
+/* Whether all are listed and watched, as far as may be. */
+bool kube_streams_settled(const struct kube *k);
+/* Whether any has something to be taken. */
+bool kube_streams_ended(const struct kube *k);
+/* Whether that kind can be seen in a namespace; NULL: in all of them. */
+bool kube_sees(const struct kube *k, enum kube_kind kind, const char *ns);
+/* The path of a kind in a namespace: "/apis/batch/v1/namespaces/NS/jobs". */
+void kube_path(struct str *path, const struct kube_resource *res, size_t api, const char *ns);
+
+/* ---- kubernetes-ask.c ---- */
+/* Takes the server's clock from an answer. */
+void kube_server_time(struct kube *k, const struct rest_answer *answer);
+int kube_asks_step(struct kube *k, struct err *err);
+/* Whether what the first picture needs has come. */
+bool kube_asks_settled(const struct kube *k);
+void kube_asks_stop(struct kube *k);
+
+/* ---- kubernetes-look.c ---- */
+/* Takes answers, and asks what is due. */
+void kube_look_step(struct kube *k);
+bool kube_look_busy(const struct kube *k);
+bool kube_look_ended(const struct kube *k);
+void kube_look_stop(struct kube *k);
+/* The name of the pod that an identity may mean; false where it can be none. */
+bool kube_pod_name(const char *holder, size_t len, struct str *ret);
+
+/* ---- kubernetes-tell.c ---- */
+void kube_tell(struct kube *k);
+void kube_tell_self(struct kube *k);
+void kube_tell_hidden(struct kube *k);
+
+/* ---- kubernetes-examine.c ---- */
+int kube_examine(void *state, struct round *r, struct report *report, struct err *err);
+
+#endif
