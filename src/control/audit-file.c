@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 enum {
-	LOCK_TRIES = 200,
-	LOCK_PAUSE_MS = 10,
+	LOCK_TRIES = 5000, /* ten seconds: a line and its sync take milliseconds */
+	LOCK_PAUSE_MS = 2,
 	TAIL_BYTES = 2 * AUDIT_LINE_MAX + 2, /* holds at least one whole line */
 	PATH_MOST = 4096
 };

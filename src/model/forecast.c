@@ -20,9 +20,11 @@ enum act_group {
 	GROUP_TAKE = 1,
 	GROUP_CANCEL = 2,
 	GROUP_END = 4,
-	GROUP_START = 8,
-	GROUP_OTHER = 16,
-	GROUP_ALL = 31,
+	GROUP_TRIGGER = 8,
+	GROUP_RESUME = 16,
+	GROUP_START = GROUP_TRIGGER | GROUP_RESUME,
+	GROUP_OTHER = 32,
+	GROUP_ALL = 63,
 };
 
 enum warning_target {
@@ -38,11 +40,13 @@ struct warning {
 	const char *text;
 };
 
-#define TAKE   GROUP_TAKE
-#define CANCEL GROUP_CANCEL
-#define END    GROUP_END
-#define START  GROUP_START
-#define ALL    GROUP_ALL
+#define TAKE    GROUP_TAKE
+#define CANCEL  GROUP_CANCEL
+#define END     GROUP_END
+#define START   GROUP_START
+#define TRIGGER GROUP_TRIGGER
+#define RESUME  GROUP_RESUME
+#define ALL     GROUP_ALL
 static const struct warning warnings[] = {
 #define WARNING(finding, severity, target, verbs, text) \
 	{ FINDING_##finding, SEVERITY_##severity, TARGET_##target, verbs, text },
@@ -53,6 +57,8 @@ static const struct warning warnings[] = {
 #undef CANCEL
 #undef END
 #undef START
+#undef TRIGGER
+#undef RESUME
 #undef ALL
 
 /* ---- whom it is about ---- */
@@ -97,8 +103,9 @@ static enum act_group group_of(const struct order *order)
 	case VERB_KEEP_ONE:
 		return GROUP_END;
 	case VERB_RESUME:
+		return GROUP_RESUME;
 	case VERB_TRIGGER:
-		return GROUP_START;
+		return GROUP_TRIGGER;
 	default:
 		return GROUP_OTHER;
 	}
@@ -173,7 +180,7 @@ static enum tristate overlap_possible(const struct forecast_input *in, enum act_
 		return target_holds(in->order) ? TRI_YES : TRI_NO;
 	if (group == GROUP_END)
 		return TRI_YES;
-	return group == GROUP_START ? TRI_UNKNOWN : TRI_NO;
+	return group & GROUP_START ? TRI_UNKNOWN : TRI_NO;
 }
 
 static void say_overlap(struct forecast *f, const struct forecast_input *in, struct str *out)

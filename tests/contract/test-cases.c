@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/text.h"
 #include "model/board.h"
+#include "model/forecast.h"
 #include "model/judge.h"
 #include "tests/contract/case.h"
 #include "tests/unit/unit.h"
@@ -359,6 +360,93 @@ static void check_never(struct play *p)
 	str_release(&texts);
 }
 
+/* ---- what would happen if somebody acted ---- */
+
+static const char *key_of(const struct singleton *s, const char *of, const char **ret_identity)
+{
+	const struct claim *claim;
+	uint32_t pos = 0;
+
+	if (strcmp(of, "run") == 0 && s->n_runs) {
+		*ret_identity = s->runs[0].name;
+		return s->runs[0].key;
+	}
+	claim = singleton_claim(s, strcmp(of, "waiter") == 0 ? CLAIM_WAITER : CLAIM_HOLDER, &pos);
+	if (!claim)
+		case_fail("%s has no %s", s->id, of);
+	*ret_identity = claim->identity;
+	return claim->key;
+}
+
+static bool forecast_warns(const struct forecast *f, const char *code)
+{
+	size_t i;
+
+	for (i = 0; i < f->warnings.n; i++)
+		if (strcmp(f->warnings.items[i].what, code) == 0)
+			return true;
+	return false;
+}
+
+static void add_line(void *arg, const char *label, const char *text)
+{
+	str_addf(arg, "%s: %s\n", label, text);
+}
+
+static void compare_forecast(struct play *p, const struct forecast *f, const json_t *want)
+{
+	const json_t *warns = json_object_get(want, "warns"), *not = json_object_get(want, "not");
+	struct str texts;
+	size_t i;
+
+	str_init(&texts, TEXT_MOST);
+	forecast_tell(f, p->clock.wall_us, add_line, &texts);
+	for (i = 0; i < json_array_size(warns); i++)
+		if (!forecast_warns(f, json_string_value(json_array_get(warns, i))))
+			fail_msg("picture %d, %s: %s must warn of %s, and says:\n%s", p->step,
+				f->id, verb_word(f->verb)->word,
+				json_string_value(json_array_get(warns, i)), texts.s);
+	for (i = 0; i < json_array_size(not ); i++)
+		if (forecast_warns(f, json_string_value(json_array_get(not, i))))
+			fail_msg("picture %d, %s: %s must not warn of %s, and says:\n%s", p->step,
+				f->id, verb_word(f->verb)->word,
+				json_string_value(json_array_get(not, i)), texts.s);
+	check_phrases(p, f->id, texts.s, json_object_get(want, "say"), p->never);
+	str_release(&texts);
+}
+
+static void check_forecast(struct play *p, const json_t *want)
+{
+	const char *id = json_string_value(json_object_get(want, "id"));
+	const json_t *of = json_object_get(want, "of");
+	int verb = verb_from_word(json_string_value(json_object_get(want, "verb")));
+	const struct snapshot *snap = NULL;
+	const struct row *row = board_find(p->board, id, &snap);
+	struct order order = { .verb = (enum verb)verb };
+	struct forecast_input in = { .order = &order, .row = row, .now_us = p->clock.wall_us };
+	struct plan plan;
+	struct forecast *f;
+	size_t i;
+
+	if (!row || verb < 0)
+		case_fail("a forecast of %s, which is not there, or of no verb", id);
+	order.s = row->s;
+	if (verb_word(order.verb)->about != ABOUT_ROW)
+		order.key = key_of(row->s, of ? json_string_value(of) : "holder", &order.identity);
+	plan_init(&plan);
+	plan_text(&plan.request, "a request");
+	in.plan = &plan;
+	in.snap = snap;
+	in.role = role_of(p->roles, p->n_roles, id);
+	for (i = 0; i < p->board->n_snapshots; i++)
+		if (p->board->snapshots[i] == snap)
+			in.cross = p->board->cross[i];
+	f = forecast_new(&in);
+	compare_forecast(p, f, want);
+	forecast_unref(f);
+	plan_release(&plan);
+}
+
 static void play_step(struct play *p, const json_t *step)
 {
 	const char *id;
@@ -377,6 +465,8 @@ static void play_step(struct play *p, const json_t *step)
 	compose(p);
 	json_object_foreach(json_object_get(step, "expect"), id, want) check_row(p, id, want);
 	check_never(p);
+	for (i = 0; i < json_array_size(json_object_get(step, "forecasts")); i++)
+		check_forecast(p, json_array_get(json_object_get(step, "forecasts"), i));
 }
 
 /* ---- one fixture ---- */

@@ -7,6 +7,7 @@
 #include "control/audit.h"
 
 #include <signal.h>
+#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -673,21 +674,28 @@ static void die(struct acting *a)
 	kill(getpid(), SIGKILL);
 }
 
-static void a_crash_leaves_an_intent_without_an_outcome(void **state)
+/* What the test below starts this program for: acts, and is killed while it sends. */
+static int crash_in(const char *folder)
 {
 	struct acting_fleet f;
-	int status;
-	pid_t child = fork();
 
-	if (child == 0) {
-		acting_fleet_init(&f);
-		f.first.sending = die;
-		acting_fleet_start(&f, *state);
-		carry(&f, VERB_STEP_DOWN, "node-a");
-		_exit(0);
-	}
+	acting_fleet_init(&f);
+	f.first.sending = die;
+	acting_fleet_start(&f, folder);
+	carry(&f, VERB_STEP_DOWN, "node-a");
+	return 0;
+}
+
+static void a_crash_leaves_an_intent_without_an_outcome(void **state)
+{
+	char name[] = "test-gate", *argv[] = { name, *state, NULL };
+	struct acting_fleet f;
+	int status;
+	pid_t child;
+
+	assert_int_equal(posix_spawn(&child, "/proc/self/exe", NULL, NULL, argv, environ), 0);
 	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(WIFSIGNALED(status));
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	assert_audit(*state, "1 step-down test/x -;");
 	acting_fleet_init(&f);
 	acting_fleet_start(&f, *state);
@@ -790,7 +798,7 @@ static void a_forecast_sends_nothing(void **state)
 
 #define GATE_TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		GATE_TEST(an_act_is_done_and_recorded),
@@ -823,5 +831,7 @@ int main(void)
 		GATE_TEST(a_forecast_sends_nothing),
 	};
 
+	if (argc > 1)
+		return crash_in(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
