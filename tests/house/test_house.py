@@ -169,6 +169,25 @@ class House(unittest.TestCase):
                 faults.append(f"{os.path.basename(archive)} {member}: {symbol} is a variable in {section}")
         return faults
 
+    def test_no_function_has_a_librarys_name(self):
+        """The linker would give ours to the library's own callers as well, and says nothing."""
+        program = os.path.join(BUILD, "src", "baton")
+        if not os.path.exists(program):
+            self.skipTest(f"{short(BUILD)} is not built")
+        libraries = re.findall(r"=> (/\S+)", subprocess.run(["ldd", program], capture_output=True, text=True).stdout)
+        theirs = {}
+        for library in libraries:
+            for name in self.functions_of(["-D", library]):
+                theirs.setdefault(name.split("@")[0], os.path.basename(library))
+        self.assertIn("json_object_set_new", theirs)
+        ours = [name for archive in glob.glob(os.path.join(BUILD, "src", "*.a")) for name in self.functions_of([archive])]
+        self.none([f"{name} is in {theirs[name]} too" for name in sorted(ours) if name in theirs])
+
+    @staticmethod
+    def functions_of(words):
+        table = subprocess.run(["nm", "--defined-only", *words], capture_output=True, text=True, check=True).stdout
+        return re.findall(r"^[0-9a-f]+ [TW] (\S+)$", table, re.M)
+
     @staticmethod
     def may_change(archive, member, symbol):
         layer = os.path.basename(archive)[3:-2]
