@@ -23,7 +23,10 @@ void draft_begin(struct draft *d, enum mechanism mechanism, const char *source,
 void draft_name(struct draft *d, const char *name);
 void draft_token(struct draft *d, enum token_kind kind, int64_t token);
 
-/* The leader's lease; see struct singleton for the clocks. Any may be TIME_UNKNOWN. */
+/*
+ * The leader's lease; see struct singleton for the clocks. Any may be TIME_UNKNOWN: the deadline of
+ * a Kubernetes Lease is until it was seen to be renewed, since the first sight proves nothing.
+ */
 void draft_lease(struct draft *d, int64_t granted_ms, int64_t deadline_ms, int64_t read_ms);
 
 /*

@@ -16,6 +16,7 @@ enum {
 	NAME_MOST = 52, /* a Job's name is the CronJob's and 11 more, and may have 63 (the API's
 			   validation of CronJobs) */
 	COUNT_MOST = 1000,
+	AT_SLOT_MS = 10 * 1000,
 	DEADLINE_SHORT_S = 10, /* controllers up to 1.20 look every 10 s */
 	HAND_OVER_US = 60 * 1000 * 1000,
 	MINOR_NEW = 21, /* since this minor version many missed slots are only warned of */
@@ -196,6 +197,20 @@ static void judge_blocked(struct judging *j)
 	verdict_evidence_int(j->out, DETAIL_SLOT, first);
 }
 
+/* At a slot the controller deletes, makes and lists one after the other: a moment in between is no
+ * fault. */
+static bool is_at_a_slot(struct judging *j)
+{
+	int64_t last = last_slot_us(j), next;
+
+	if (coming_slot(j, j->cluster_us, &next))
+		judging_until(j, next);
+	if (last == TIME_UNKNOWN)
+		return false;
+	schedule_latest(j->s->schedule, last, j->cluster_us, &last);
+	return !judging_reached(j, judging_cluster_age(j, last), AT_SLOT_MS);
+}
+
 static void judge_dangling(struct judging *j)
 {
 	const char *first = singleton_text(j->s, DETAIL_ACTIVE_DANGLING, NULL);
@@ -207,7 +222,7 @@ static void judge_dangling(struct judging *j)
 
 	for (i = 0; first && i < j->s->n_details; i++)
 		n += j->s->details[i].id == DETAIL_ACTIVE_DANGLING;
-	if (!n)
+	if (!n || is_at_a_slot(j))
 		return;
 	if (listed != TIME_UNKNOWN)
 		snprintf(active, sizeof(active),

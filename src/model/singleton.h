@@ -26,7 +26,8 @@ struct schedule;
 enum claim_kind {
 	CLAIM_HOLDER,
 	CLAIM_WAITER, /* in the queue; position is its place */
-	CLAIM_FORMER, /* of a Lease: it held it before, and its pod is still there; no claim now */
+	CLAIM_FORMER, /* of a Lease: it held it before, and its pod was looked for, be it there or
+			 Absent; no claim now */
 	CLAIM_MEMBER, /* of MECH_SOURCE: an endpoint of the source */
 };
 
