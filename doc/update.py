@@ -131,6 +131,52 @@ def manual(text, parts, tables):
     return text
 
 
+def cell(text):
+    return (text or "").replace("|", "\\|")
+
+
+def md_table(head, rows):
+    return ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)] + ["| " + " | ".join(map(cell, row)) + " |" for row in rows]
+
+
+def md_machine(tables):
+    """The gate's machine: its states, a diagram, and every move."""
+    by_target = {}
+    for move in tables["gate_moves"]:
+        by_target.setdefault((move["from"], move["to"]), []).append(move["event"])
+    out = md_table(("state", "what is done in it"), [(f"`{s['word']}`", s["help"]) for s in tables["gate_states"]])
+    out += ["", "```mermaid", "stateDiagram-v2", f"    [*] --> {tables['gate_states'][0]['word']}"]
+    out += [f"    {a} --> {b}: {', '.join(events)}" for (a, b), events in by_target.items()]
+    out += [f"    {tables['gate_states'][-1]['word']} --> [*]", "```", ""]
+    out += md_table(("in state", "when", "goes to", "outcome"),
+                    [(f"`{m['from']}`", f"`{m['event']}`", f"`{m['to']}`", f"`{m['outcome']}`" if m["outcome"] else "")
+                     for m in tables["gate_moves"]])
+    return out + [""] + md_table(("event", "means"), [(f"`{e['word']}`", e["help"]) for e in tables["gate_events"]])
+
+
+def md_acts(tables):
+    return md_table(("mechanism", "verb", "request", "guard", "needs"),
+                    [(f"`{a['mechanism']}`", f"`{a['verb']}`", a["request"], a["guard"] or "*nothing*", a["needs"])
+                     for a in tables["acts"]])
+
+
+def md_warnings(tables):
+    return md_table(("finding", "verbs", "what it says"),
+                    [(f"`{w['finding']}`", w["verbs"].replace(" | ", ", "), w["text"]) for w in tables["warnings"]])
+
+
+MARKDOWN = {"safety.md": {"machine": md_machine, "acts": md_acts, "warnings": md_warnings}}
+
+
+def markdown(text, parts, tables):
+    for name, make in parts.items():
+        lines = "\n".join(make(tables))
+        text, n = re.subn(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)",
+                          lambda m: m.group(1) + lines + "\n" + m.group(2), text, flags=re.S)
+        assert n == 1, f"{n} marks for {name}"
+    return text
+
+
 DETAIL_TYPES = {
     "int": {"type": ["integer", "null"]},
     "big": {"$ref": "#/$defs/big_or_null"},
@@ -413,6 +459,8 @@ def read(name):
 def made(tables):
     for name, parts in GENERATED.items():
         yield name, manual(read(name), parts, tables)
+    for name, parts in MARKDOWN.items():
+        yield name, markdown(read(name), parts, tables)
     yield "baton-1.schema.json", schema(read("baton-1.schema.json"), tables)
     yield "completions/baton.bash", bash(tables)
     yield "completions/_baton", zsh(tables)
