@@ -214,17 +214,17 @@ static bool read_enter(struct json_read *r, char bracket)
 	return false;
 }
 
-bool json_object(struct json_read *r)
+bool json_read_object(struct json_read *r)
 {
 	return read_enter(r, '{');
 }
 
-bool json_array(struct json_read *r)
+bool json_read_array(struct json_read *r)
 {
 	return read_enter(r, '[');
 }
 
-bool json_item(struct json_read *r)
+bool json_read_item(struct json_read *r)
 {
 	char c = read_next(r);
 
@@ -238,7 +238,7 @@ bool json_item(struct json_read *r)
 	return false;
 }
 
-bool json_string(struct json_read *r, struct json_text *ret)
+bool json_read_string(struct json_read *r, struct json_text *ret)
 {
 	struct json_text raw;
 	bool string = json_peek(r) == '"';
@@ -252,7 +252,7 @@ bool json_string(struct json_read *r, struct json_text *ret)
 	return true;
 }
 
-bool json_member(struct json_read *r, struct json_text *ret)
+bool json_read_member(struct json_read *r, struct json_text *ret)
 {
 	char c = read_next(r);
 
@@ -260,7 +260,7 @@ bool json_member(struct json_read *r, struct json_text *ret)
 		r->at++;
 		return false;
 	}
-	if (c != '"' || !json_string(r, ret) || read_next(r) != ':') {
+	if (c != '"' || !json_read_string(r, ret) || read_next(r) != ':') {
 		read_bad(r);
 		return false;
 	}
@@ -287,7 +287,7 @@ static bool parse_int(const char *s, size_t len, int64_t *ret)
 	return true;
 }
 
-bool json_int(struct json_read *r, int64_t *ret)
+bool json_read_int(struct json_read *r, int64_t *ret)
 {
 	bool number = json_peek(r) == '0';
 	struct json_text raw = json_raw(r);
@@ -295,7 +295,7 @@ bool json_int(struct json_read *r, int64_t *ret)
 	return number && !r->bad && parse_int(raw.s, raw.len, ret);
 }
 
-bool json_bool(struct json_read *r, bool *ret)
+bool json_read_bool(struct json_read *r, bool *ret)
 {
 	struct json_text raw = json_raw(r);
 	bool yes = json_is(&raw, "true");

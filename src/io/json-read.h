@@ -42,21 +42,21 @@ void json_skip(struct json_read *r);
 struct json_text json_raw(struct json_read *r);
 
 /* Goes into an object or an array. False when the next value is none: it is walked over. */
-bool json_object(struct json_read *r);
-bool json_array(struct json_read *r);
+bool json_read_object(struct json_read *r);
+bool json_read_array(struct json_read *r);
 /*
  * The next member's name: its value must be read or skipped before the next call. False at the
  * object's end, which is walked over.
  */
-bool json_member(struct json_read *r, struct json_text *ret);
+bool json_read_member(struct json_read *r, struct json_text *ret);
 /* Whether the array has another item, which must be read or skipped; its end is walked over. */
-bool json_item(struct json_read *r);
+bool json_read_item(struct json_read *r);
 
 /* The next value where it is a string, a whole number (of 64 bits), true or false; else it is
  * walked over, and false is returned and ret left alone. */
-bool json_string(struct json_read *r, struct json_text *ret);
-bool json_int(struct json_read *r, int64_t *ret);
-bool json_bool(struct json_read *r, bool *ret);
+bool json_read_string(struct json_read *r, struct json_text *ret);
+bool json_read_int(struct json_read *r, int64_t *ret);
+bool json_read_bool(struct json_read *r, bool *ret);
 
 /* Whether the text stands for just these bytes; escapes are not looked into. */
 bool json_is(const struct json_text *text, const char *word);

@@ -49,10 +49,10 @@ static void take_version(struct kube *k, const struct rest_answer *answer)
 	struct json_read r;
 
 	json_read_init(&r, answer->body.s, answer->body.len);
-	if (!json_object(&r))
+	if (!json_read_object(&r))
 		return;
-	while (json_member(&r, &name)) {
-		if (!json_string(&r, &text))
+	while (json_read_member(&r, &name)) {
+		if (!json_read_string(&r, &text))
 			continue;
 		if (json_is(&name, "gitVersion"))
 			set_json(&k->server_version, &text);
@@ -110,9 +110,9 @@ static void take_identity(struct kube *k, const struct rest_answer *answer)
 	uint64_t bits;
 
 	json_read_init(&r, answer->body.s, answer->body.len);
-	if (!json_object(&r))
+	if (!json_read_object(&r))
 		return;
-	while (json_member(&r, &name)) {
+	while (json_read_member(&r, &name)) {
 		struct json_text meta;
 
 		if (!json_is(&name, "metadata")) {

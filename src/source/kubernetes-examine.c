@@ -121,17 +121,17 @@ static bool is_allowed(const struct rest_answer *answer)
 	bool allowed = false;
 
 	json_read_init(&r, answer->body.s, answer->body.len);
-	if (!json_object(&r))
+	if (!json_read_object(&r))
 		return false;
-	while (json_member(&r, &name)) {
+	while (json_read_member(&r, &name)) {
 		if (!json_is(&name, "status")) {
 			json_skip(&r);
 			continue;
 		}
-		if (!json_object(&r))
+		if (!json_read_object(&r))
 			continue;
-		while (json_member(&r, &name))
-			if (!json_is(&name, "allowed") || !json_bool(&r, &allowed))
+		while (json_read_member(&r, &name))
+			if (!json_is(&name, "allowed") || !json_read_bool(&r, &allowed))
 				if (!json_is(&name, "allowed"))
 					json_skip(&r);
 	}

@@ -198,17 +198,17 @@ static void read_field(struct reading *r, void *object, const struct field *f)
 
 	switch (f->type) {
 	case FIELD_TEXT:
-		if (json_string(&r->json, &text))
+		if (json_read_string(&r->json, &text))
 			*(struct kube_text *)to = reader_add(r->reader, &text);
 		break;
 	case FIELD_INT:
-		json_int(&r->json, to);
+		json_read_int(&r->json, to);
 		break;
 	case FIELD_BOOL:
-		json_bool(&r->json, to);
+		json_read_bool(&r->json, to);
 		break;
 	case FIELD_TIME:
-		if (json_string(&r->json, &text))
+		if (json_read_string(&r->json, &text))
 			*(int64_t *)to = kube_time(text.s, text.len);
 		break;
 	case FIELD_FUNC:
@@ -223,9 +223,9 @@ static void read_fields(struct reading *r, void *object, const struct field *fie
 	const struct field *f;
 	struct json_text name;
 
-	if (!json_object(&r->json))
+	if (!json_read_object(&r->json))
 		return;
-	while (json_member(&r->json, &name)) {
+	while (json_read_member(&r->json, &name)) {
 		for (f = fields; f->name && !json_is(&name, f->name); f++)
 			continue;
 		if (f->name)
@@ -262,9 +262,9 @@ static void read_owners(struct reading *r, void *object)
 {
 	struct kube_head *head = object;
 
-	if (!json_array(&r->json))
+	if (!json_read_array(&r->json))
 		return;
-	while (json_item(&r->json)) {
+	while (json_read_item(&r->json)) {
 		struct owner owner = { 0 };
 
 		read_fields(r, &owner, owner_fields);
@@ -283,10 +283,10 @@ static void read_finalizers(struct reading *r, void *object)
 	struct json_text text;
 	size_t n = 0;
 
-	if (!json_array(&r->json))
+	if (!json_read_array(&r->json))
 		return;
-	while (json_item(&r->json))
-		if (json_string(&r->json, &text) && n < KUBE_FINALIZERS_MAX) {
+	while (json_read_item(&r->json))
+		if (json_read_string(&r->json, &text) && n < KUBE_FINALIZERS_MAX) {
 			reader_add(r->reader, &text);
 			n++;
 		}
@@ -334,9 +334,9 @@ static void read_active(struct reading *r, void *object)
 	struct kube_cronjob *c = object;
 	const char *start = r->reader->texts + r->reader->used;
 
-	if (!json_array(&r->json))
+	if (!json_read_array(&r->json))
 		return;
-	while (json_item(&r->json)) {
+	while (json_read_item(&r->json)) {
 		struct owner one = { 0 };
 		size_t used = r->reader->used;
 		struct kube_text uid, name;
@@ -434,9 +434,9 @@ static void read_job_conditions(struct reading *r, void *object)
 {
 	struct kube_job *job = object;
 
-	if (!json_array(&r->json))
+	if (!json_read_array(&r->json))
 		return;
-	while (json_item(&r->json)) {
+	while (json_read_item(&r->json)) {
 		struct condition c = { .at_us = TIME_UNKNOWN };
 		bool complete;
 
@@ -458,14 +458,14 @@ static void read_job_annotations(struct reading *r, void *object)
 	struct kube_job *job = object;
 	struct json_text name, text;
 
-	if (!json_object(&r->json))
+	if (!json_read_object(&r->json))
 		return;
-	while (json_member(&r->json, &name)) {
+	while (json_read_member(&r->json, &name)) {
 		if (json_is(&name, "batch.kubernetes.io/cronjob-scheduled-timestamp")) {
-			if (json_string(&r->json, &text))
+			if (json_read_string(&r->json, &text))
 				job->slot = reader_add(r->reader, &text);
 		} else if (json_is(&name, "cronjob.kubernetes.io/instantiate")) {
-			if (json_string(&r->json, &text))
+			if (json_read_string(&r->json, &text))
 				job->manual = json_is(&text, "manual");
 		} else {
 			json_skip(&r->json);
@@ -676,9 +676,9 @@ static void read_containers(struct reading *r, void *object)
 	};
 	struct pod_reading *p = object;
 
-	if (!json_array(&r->json))
+	if (!json_read_array(&r->json))
 		return;
-	while (json_item(&r->json)) {
+	while (json_read_item(&r->json)) {
 		int64_t before = p->restarts;
 
 		p->restarts = 0;
@@ -694,9 +694,9 @@ static void read_pod_conditions(struct reading *r, void *object)
 {
 	struct pod_reading *p = object;
 
-	if (!json_array(&r->json))
+	if (!json_read_array(&r->json))
 		return;
-	while (json_item(&r->json)) {
+	while (json_read_item(&r->json)) {
 		struct condition c = { .at_us = TIME_UNKNOWN };
 
 		read_fields(r, &c, condition_fields);
@@ -711,7 +711,7 @@ static void read_pod_phase(struct reading *r, void *object)
 	struct json_text text;
 	char word[16];
 
-	if (!json_string(&r->json, &text) || text.len >= sizeof(word))
+	if (!json_read_string(&r->json, &text) || text.len >= sizeof(word))
 		return;
 	word[json_decode(word, &text)] = '\0';
 	p->pod->phase = pod_phase_from_word(word);
@@ -722,7 +722,7 @@ static void read_pod_start(struct reading *r, void *object)
 	struct pod_reading *p = object;
 	struct json_text text;
 
-	if (json_string(&r->json, &text))
+	if (json_read_string(&r->json, &text))
 		p->pod->start_us = kube_time(text.s, text.len);
 }
 
@@ -731,7 +731,7 @@ static void read_pod_reason(struct reading *r, void *object)
 	struct pod_reading *p = object;
 	struct json_text text;
 
-	if (json_string(&r->json, &text))
+	if (json_read_string(&r->json, &text))
 		p->why[WHY_POD] = reader_add(r->reader, &text);
 }
 
@@ -820,16 +820,16 @@ static void read_lease_labels(struct reading *r, void *object)
 	struct kube_lease *lease = object;
 	struct json_text name, text;
 
-	if (!json_object(&r->json))
+	if (!json_read_object(&r->json))
 		return;
-	while (json_member(&r->json, &name)) {
+	while (json_read_member(&r->json, &name)) {
 		bool component = json_is(&name, "k8s.io/component");
 
 		if (json_is(&name, "apiserver.kubernetes.io/identity"))
 			lease->heartbeat = true;
 		if (!component)
 			json_skip(&r->json);
-		else if (json_string(&r->json, &text) && json_is(&text, "kube-apiserver"))
+		else if (json_read_string(&r->json, &text) && json_is(&text, "kube-apiserver"))
 			lease->heartbeat = true;
 	}
 }
@@ -910,10 +910,10 @@ static void read_node_cells(struct reading *r, void *object)
 	struct json_text text;
 	size_t i;
 
-	if (!json_array(&r->json))
+	if (!json_read_array(&r->json))
 		return;
-	for (i = 0; json_item(&r->json); i++) {
-		if (i > 1 || !json_string(&r->json, &text)) {
+	for (i = 0; json_read_item(&r->json); i++) {
+		if (i > 1 || !json_read_string(&r->json, &text)) {
 			if (i > 1)
 				json_skip(&r->json);
 			continue;
@@ -1015,9 +1015,9 @@ bool kube_read_candidate(
 	struct json_text name;
 
 	*ret = (struct kube_candidate){ .head = head_unknown, .renew_us = TIME_UNKNOWN };
-	if (!json_object(&r.json))
+	if (!json_read_object(&r.json))
 		return false;
-	while (json_member(&r.json, &name)) {
+	while (json_read_member(&r.json, &name)) {
 		if (json_is(&name, "metadata"))
 			read_head(&r, &ret->head);
 		else if (json_is(&name, "spec"))
@@ -1108,14 +1108,14 @@ bool kube_read_watch(const char *json, size_t len, enum kube_event_type *ret_typ
 	struct json_read r;
 
 	json_read_init(&r, json, len);
-	if (!json_object(&r))
+	if (!json_read_object(&r))
 		return false;
-	while (json_member(&r, &name)) {
+	while (json_read_member(&r, &name)) {
 		if (json_is(&name, "object"))
 			object = json_raw(&r);
 		else if (!json_is(&name, "type"))
 			json_skip(&r);
-		else if (json_string(&r, &text))
+		else if (json_read_string(&r, &text))
 			type = event_type(&text);
 	}
 	if (r.bad || !object.s || !object.len)

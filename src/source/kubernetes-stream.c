@@ -93,16 +93,16 @@ static bool table_row(const char *json, size_t len, struct json_text *ret)
 	bool found = false;
 
 	json_read_init(&r, json, len);
-	if (!json_object(&r))
+	if (!json_read_object(&r))
 		return false;
-	while (json_member(&r, &name)) {
+	while (json_read_member(&r, &name)) {
 		if (!json_is(&name, "rows")) {
 			json_skip(&r);
 			continue;
 		}
-		if (!json_array(&r))
+		if (!json_read_array(&r))
 			continue;
-		while (json_item(&r)) {
+		while (json_read_item(&r)) {
 			struct json_text row = json_raw(&r);
 
 			if (!found)
