@@ -177,6 +177,70 @@ class Release(Case):
             etcd.delete(key + b"x")
 
 
+class Believers(Case):
+    """What etcd's own client believes after an act: this is why the forecasts warn."""
+
+    def campaign(self, etcd, name, value, **more):
+        contender = etcd.campaign(name, value, **more)
+        self.addCleanup(contender.kill9)
+        if value:
+            wait_until(lambda: value in self.values(etcd, name), what="its key")
+        return contender
+
+    @staticmethod
+    def values(etcd, name):
+        return etcd.etcdctl("get", "--prefix", "--print-value-only", name + "/").splitlines()
+
+    @on_each()
+    def test_who_stepped_down_is_not_told(self, etcd):
+        first = self.campaign(etcd, "elections/job", "node-a").wait_held()
+        second = self.campaign(etcd, "elections/job", "node-b")
+        drive, plan = self.planned(etcd, "step-down", "elections/job", "node-a")
+        self.assertIn("the process is not told", texts(plan["warnings"]))
+        self.assertEqual(drive.send()["kind"], "done")
+        wait_until(second.held, what="the next one leads")
+        time.sleep(0.5)
+        self.assertNotIn("session ended", first.text())  # it goes on as if it led
+        self.assertEqual(drive.look()["overlap"], "open")
+
+    @on_each()
+    def test_who_was_taken_out_of_the_queue_may_lead_without_a_key(self, etcd):
+        first = self.campaign(etcd, "elections/job", "node-a").wait_held()
+        second = self.campaign(etcd, "elections/job", "node-b")
+        drive, plan = self.planned(etcd, "release", "elections/job", "node-b", "waiter")
+        self.assertIn("may think that it leads", texts(plan["warnings"]))
+        self.assertEqual(drive.send()["kind"], "done")
+        first.kill9()
+        drive, _ = self.planned(etcd, "revoke", "elections/job", "node-a")
+        self.assertEqual(drive.send()["kind"], "done")
+        self.assertEqual(etcd.count("elections/job/"), 0)
+        wait_until(lambda: "leads" in second.text(), what="a leader without a key")
+
+    @on_each()
+    def test_a_lock_looks_at_its_own_key(self, etcd):
+        first = self.campaign(etcd, "locks/job", "", lock=True).wait_held()
+        second = self.campaign(etcd, "locks/job", "", lock=True)
+        wait_until(lambda: etcd.count("locks/job/") == 2, what="the second candidate")
+        drive, plan = self.planned(etcd, "release", "locks/job", kind="waiter")
+        self.assertNotIn("may think that it leads", texts(plan["warnings"]))
+        self.assertEqual(drive.send()["kind"], "done")
+        drive.poll()
+        drive, _ = self.planned(etcd, "step-down", "locks/job")
+        self.assertEqual(drive.send()["kind"], "done")
+        wait_until(lambda: "refused" in second.text(), what="a refusal")
+        self.assertNotIn("leads", second.text())
+        self.assertIn("leads", first.text())
+
+    @on_each()
+    def test_a_revoke_ends_its_session(self, etcd):
+        first = self.campaign(etcd, "elections/job", "node-a", ttl=6).wait_held()
+        drive, plan = self.planned(etcd, "revoke", "elections/job")
+        self.assertIn("when it next renews", texts(plan["told"]))
+        self.assertEqual(drive.send()["kind"], "done")
+        wait_until(lambda: "session ended" in first.text(), timeout=10, what="the session's end")
+        self.assertEqual(drive.look()["overlap"], "closed")
+
+
 class Revoke(Case):
     @on_each()
     def test_every_key_on_the_lease_is_told_and_goes(self, etcd):

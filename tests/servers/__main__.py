@@ -8,7 +8,7 @@ import unittest
 
 from . import etcd, kubernetes
 
-MODULES = {module.name: module for module in (etcd.MODULE, kubernetes.ELECT, kubernetes.MODULE)}
+MODULES = {module.name: module for module in (etcd.MODULE, etcd.CAMPAIGN, kubernetes.ELECT, kubernetes.MODULE)}
 
 
 def main(names):

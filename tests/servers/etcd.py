@@ -16,6 +16,7 @@ from .net import free_port
 from .process import Folder, Process, as_user, disown, find_program, own, wait_until
 
 MODULE = GoModule("etcd", "the current etcd")
+CAMPAIGN = GoModule("campaign", "a contender of etcd's own client", packages=["."])
 VERSIONS = ("3.4", "current")
 
 
@@ -281,6 +282,11 @@ class Etcd:
         """A real `etcdctl elect`, running until it is stopped."""
         return CtlProcess(self, ["elect", name, proposal])
 
+    def campaign(self, name, value, ttl=10, lock=False):
+        """A real contender by etcd's Go client, which prints what it believes; running until it is stopped."""
+        words = ["-endpoints", ",".join(self.endpoints), "-name", name, "-value", value, "-ttl", str(ttl)]
+        return CtlProcess(self, words + (["-lock"] if lock else []), os.path.join(CAMPAIGN.build(), "campaign"))
+
     def lock(self, name, ttl=10):
         """A real `etcdctl lock`, holding or waiting until it is stopped."""
         return CtlProcess(self, ["lock", f"--ttl={ttl}", name])
@@ -339,12 +345,12 @@ class Etcd:
 class CtlProcess:
     """An etcdctl that runs on. held() tells whether it printed its key: it is the leader or has the lock."""
 
-    def __init__(self, etcd, args):
+    def __init__(self, etcd, args, program=None):
         self.folder = Folder("ctl")
         self.output = self.folder / "out"
         with open(self.output, "wb") as out, open(self.folder / "err", "wb") as err:
             # stdin stays open: `etcdctl lock` ends when it is closed.
-            self.popen = subprocess.Popen(as_user(None) + [etcd.ctl, *args], stdin=subprocess.PIPE, stdout=out,
+            self.popen = subprocess.Popen(as_user(None) + [program or etcd.ctl, *args], stdin=subprocess.PIPE, stdout=out,
                                           stderr=err, env=etcd.ctl_env(), start_new_session=True)
         own(self)
 
