@@ -35,17 +35,23 @@ int look_open(
 	};
 	struct err err = { 0 };
 	size_t i;
+	int rc;
 
 	*look = (struct look){ .one_shot = one_shot,
 		.quiet = quiet != NULL,
 		.started_ms = clock_mono_ms(&clock_system) };
-	if (look_load(look, cli, quiet ? quiet : &err)) {
+	rc = look_load(look, cli, quiet ? quiet : &err);
+	if (rc) {
 		if (!quiet && str_starts(err.text, "No source"))
 			fputs(err.text, stderr);
 		else if (!quiet)
 			cli_complain("%s", err.text);
-		return EXIT_CODE_CONFIG;
+		/* A name that no source has is a wrong word of the command line, not of the config.
+		 */
+		return rc == ERR_USAGE ? EXIT_CODE_USAGE : EXIT_CODE_CONFIG;
 	}
+	if (look->settings->note && !quiet)
+		cli_complain("%s", look->settings->note);
 	for (i = 0; i < look->settings->n_sources; i++)
 		if (look->settings->sources[i].timeout_ms > look->timeout_ms)
 			look->timeout_ms = look->settings->sources[i].timeout_ms;

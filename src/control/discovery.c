@@ -205,3 +205,24 @@ void discovery_explain(const char *config_path, bool there, struct str *out)
 		     "  ./bootstrap lab                     in the source tree: a private "
 		     "PostgreSQL and etcd to try\n");
 }
+
+/* As Go's strconv.ParseBool reads it, which etcdctl uses. */
+static bool discovery_true(const char *value)
+{
+	static const char *const words[] = { "1", "t", "T", "TRUE", "true", "True" };
+	size_t i;
+
+	for (i = 0; value && i < ARRAY_LEN(words); i++)
+		if (strcmp(value, words[i]) == 0)
+			return true;
+	return false;
+}
+
+char *discovery_note(void)
+{
+	if (!discovery_env("ETCDCTL_ENDPOINTS") ||
+		!discovery_true(discovery_env("ETCDCTL_INSECURE_SKIP_TLS_VERIFY")))
+		return NULL;
+	return xstrdup("ETCDCTL_INSECURE_SKIP_TLS_VERIFY is not followed: certificates are always "
+		       "checked; name the server's CA in ETCDCTL_CACERT");
+}

@@ -35,4 +35,8 @@ size_t discovery_look(struct discovered found[DISCOVERY_MAX]);
  * paragraph a line. there: the config was read, and names no source. */
 void discovery_explain(const char *config_path, bool there, struct str *out);
 
+/* What the environment says and these sources do not do, as a sentence; NULL. The caller frees it.
+ */
+char *discovery_note(void);
+
 #endif

@@ -330,6 +330,11 @@ static int option_check_list(const struct options_check *check, const struct opt
 		return 0;
 	if (node->kind != YAML_LIST)
 		return option_wrong(check, def, node);
+	/* An empty list would mean the fallback, which is not what it says. */
+	if (!node->n && def->fallback)
+		return options_fail(check, node,
+			"'%s' is an empty list: name at least one, or leave '%s' out for %s",
+			def->name, def->name, def->fallback);
 	for (i = 0; i < node->n; i++)
 		if (node->items[i]->kind != YAML_SCALAR || yaml_is_null(node->items[i]))
 			return options_fail(check, node->items[i],

@@ -54,6 +54,7 @@ void settings_free(struct settings *s)
 	free(s->sources);
 	free(s->roles);
 	free(s->path);
+	free(s->note);
 	free(s->looked_for);
 	free(s);
 }
@@ -459,6 +460,7 @@ static void discover(struct settings *s)
 			.options = found[i].options };
 	}
 	s->n_sources = n;
+	s->note = discovery_note();
 }
 
 /* Takes the tree apart, once it is checked from the top. */
@@ -599,7 +601,7 @@ static int choose_fail(const struct settings *s, const char *name, struct err *e
 	str_init(&known, 400);
 	for (i = 0; i < s->n_sources; i++)
 		str_addf(&known, "%s%s", i ? ", " : "", s->sources[i].name);
-	rc = err_set(err, ERR_CONFIG, "no source is called '%s'; there is: %s",
+	rc = err_set(err, ERR_USAGE, "no source is called '%s'; there is: %s",
 		options_shown(shown, name), known.len ? known.s : "none");
 	str_release(&known);
 	return rc;

@@ -24,6 +24,7 @@ struct settings {
 	bool audit_syslog;
 	const char *theme;            /* NULL: fitted to the terminal */
 	struct settings_store *store; /* what the pointers above point into */
+	char *note;       /* what discovery leaves out of what the environment says; NULL */
 	char *looked_for; /* without sources: what discovery looked for, as sentences; else NULL */
 };
 

@@ -34,3 +34,5 @@ src/io/etcd.pb-c.c: $(top_srcdir)/src/io/etcd.proto
 	$(AM_V_GEN)$(MKDIR_P) src/io && \
 	$(PROTOC_C) --proto_path=$(top_srcdir)/src/io --c_out=src/io $(top_srcdir)/src/io/etcd.proto
 src/io/etcd.pb-c.h: src/io/etcd.pb-c.c
+# BUILT_SOURCES are made by `make all` only: who asks for one program needs the header too.
+$(src_libio_a_OBJECTS) $(src_libsource_a_OBJECTS): src/io/etcd.pb-c.h

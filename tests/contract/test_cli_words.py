@@ -80,9 +80,17 @@ class Words(unittest.TestCase):
             for word in ("PGHOST", "PGSERVICE", "ETCDCTL_ENDPOINTS", "baton init", "./bootstrap lab", self.home.config):
                 self.assertIn(word, done.err)
 
+    def test_what_is_left_out_of_the_environment_is_said(self):
+        said = "ETCDCTL_INSECURE_SKIP_TLS_VERIFY is not followed"
+        for value, told in (("true", True), ("1", True), ("false", False), ("", False)):
+            with self.subTest(value=value):
+                done = self.home.baton("list", "--timeout", "1", env={
+                    "ETCDCTL_ENDPOINTS": "https://127.0.0.1:1", "ETCDCTL_INSECURE_SKIP_TLS_VERIFY": value})
+                self.assertEqual((done.code, said in done.err), (69, told), done)
+
     def test_no_source_of_that_name(self):
         self.home.write_config("sources: {a: {kind: etcd}, b: {kind: etcd}}\n")
-        self.assertEqual(self.refused("list", "--source", "c", code=78),
+        self.assertEqual(self.refused("list", "--source", "c", code=64),
                          "baton: no source is called 'c'; there is: a, b\n")
 
 
@@ -95,6 +103,11 @@ class Configs(unittest.TestCase):
         done = self.home.baton("list", *args, **kwargs)
         self.assertEqual((done.code, done.out), (code, ""), done)
         return done.err
+
+    def test_an_empty_list_is_not_the_default(self):
+        self.home.write_config("sources:\n  a:\n    kind: etcd\n    endpoints: []\n")
+        self.assertEqual(self.wrong(), f"baton: {self.home.config}:4:16: 'endpoints' is an empty list: name at least one, or "
+                                       "leave 'endpoints' out for http://127.0.0.1:2379\n")
 
     def test_place_and_nearest_key(self):
         self.home.write_config("sources:\n  a:\n    kind: etcd\n    endpoint: http://a\n")

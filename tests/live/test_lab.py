@@ -145,6 +145,19 @@ class LabTest(unittest.TestCase):
         self.assertGreater(len(json.loads(out)["singletons"]), 10)
         self.assert_nothing_left(lab)
 
+    def test_a_killed_console_ends_it(self):
+        """The console is the lab's child: when it is gone, however it went, so is the lab."""
+        lab = self.start("--", "watch", "--json")
+        lab.popen.stdout.readline()
+        with open(f"/proc/{lab.popen.pid}/task/{lab.popen.pid}/children", encoding="ascii") as file:
+            children = [int(pid) for pid in file.read().split()]
+        ours = [pid for pid in children if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(baton_path())]
+        self.assertEqual(len(ours), 1, children)
+        os.kill(ours[0], signal.SIGKILL)
+        lab.popen.communicate(timeout=30)
+        self.assertNotEqual(lab.popen.returncode, 0)
+        self.assert_nothing_left(lab)
+
     def test_an_interrupt_while_it_starts(self):
         lab = self.start()
         wait_until(lab.processes, timeout=20)
