@@ -507,7 +507,7 @@ static void test_choose(void **state)
 			     "roles: {r: {witnesses: [a/x, b/x]}, q: {witnesses: [c/x]}}\n");
 	struct err err = { 0 };
 
-	assert_int_equal(settings_choose(s, none, 1, &err), ERR_CONFIG);
+	assert_int_equal(settings_choose(s, none, 1, &err), ERR_USAGE);
 	assert_string_equal(err.text, "no source is called 'x'; there is: a, b, c");
 	assert_int_equal(settings_choose(s, both, 2, &err), 0);
 	assert_int_equal(s->n_sources, 2);
