@@ -33,7 +33,7 @@ enum claim_kind {
 
 /* A process' claim on a singleton. */
 struct claim {
-	enum claim_kind kind;
+	enum claim_kind kind : 8;
 	uint16_t n_details;
 	uint32_t position;    /* waiters: from 1; 0 where the system has no order */
 	const char *identity; /* sanitised, whole */
@@ -50,10 +50,11 @@ struct claim {
  */
 struct singleton {
 	int refs; /* atomic; see singleton_ref */
-	enum mechanism mechanism;
-	enum token_kind token_kind;
-	bool has_token;
 	uint16_t n_details;
+	/* A hundred thousand of them may be kept: these stand in two bytes. */
+	enum mechanism mechanism : 8;
+	enum token_kind token_kind : 7;
+	bool has_token : 1;
 	uint32_t n_claims;
 	uint32_t n_runs;
 	int64_t token;

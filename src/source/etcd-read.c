@@ -17,7 +17,7 @@
 enum {
 	PAGE_FIRST = 10000,
 	PAGE_LEAST = 500,
-	PAGE_MOST = 20000, /* so that the server works on the next one while we do on this one */
+	PAGE_MOST = 16000, /* so that the server works on the next one while we do on this one */
 	PAGE_BYTES = 24 * 1024 * 1024,
 	REASON_SHOWN = 200,
 };
