@@ -2,6 +2,7 @@ unit_tests += \
 	tests/bin/test-control-audit \
 	tests/bin/test-control-fleet \
 	tests/bin/test-control-gate \
+	tests/bin/test-control-gate-worlds \
 	tests/bin/test-control-policy \
 	tests/bin/test-control-memory-file \
 	tests/bin/test-control-settings
@@ -14,6 +15,10 @@ tests_bin_test_control_audit_LDADD = $(CONTROL_TEST_LIBS)
 tests_bin_test_control_gate_SOURCES = tests/unit/control/test-gate.c tests/unit/control/acting.h \
 	tests/unit/control/folder.h tests/unit/control/script.h tests/unit/unit.h
 tests_bin_test_control_gate_LDADD = $(CONTROL_TEST_LIBS)
+
+tests_bin_test_control_gate_worlds_SOURCES = tests/unit/control/test-gate-worlds.c tests/unit/control/acting.h \
+	tests/unit/control/folder.h tests/unit/control/script.h tests/unit/unit.h
+tests_bin_test_control_gate_worlds_LDADD = $(CONTROL_TEST_LIBS)
 
 tests_bin_test_control_policy_SOURCES = tests/unit/control/test-policy.c tests/unit/unit.h
 tests_bin_test_control_policy_LDADD = $(CONTROL_TEST_LIBS)
