@@ -2,9 +2,10 @@
 
 import json
 import os
+import queue
 import subprocess
 import threading
-import queue
+import time
 
 from servers import Folder, baton_path
 from servers.kubernetes import programs
@@ -108,6 +109,16 @@ class Asking:
             (lines if answer["what"] == "line" else ended).append(answer)
             answer = self.answers.get(timeout=30)
         return [line["event"] for line in lines], ended, answer["open"]
+
+    def until(self, good, seconds=20):
+        """run() again and again until good(lines, ended): all lines, and how watches ended."""
+        lines, ended, deadline = [], [], time.monotonic() + seconds
+        while True:
+            more, over, left = self.run(100)
+            lines, ended = lines + more, ended + over
+            if good(lines, ended):
+                return lines, ended, left
+            assert time.monotonic() < deadline, (lines, ended, left)
 
     def tell(self, line):
         """For lines without an answer."""
