@@ -4,9 +4,11 @@ import base64
 import json
 import os
 import random
+import threading
 import unittest
 
 from kube_ask import Files
+from servers import Home
 
 SERVER = "https://127.0.0.1:1"  # where nobody listens: kubectl says so when it has nothing against the file
 
@@ -422,6 +424,64 @@ class Wrong(unittest.TestCase):
                 self.assertEqual("error" in answer, theirs is not None, (answer, theirs))
                 taken += theirs is None
         self.assertGreater(taken, 5)
+
+
+class Discovery(unittest.TestCase):
+    """Without a config of baton's own."""
+
+    def source(self, home, **env):
+        done = home.baton("list", "--json", "--timeout", "2", env=env)
+        self.assertEqual(done.code, 69, done)
+        source, = done.json["sources"]
+        return source
+
+    def test_the_current_context_is_a_source_of_its_name(self):
+        made = config(contexts=[{"name": "admin@prod/eu", "context": {"cluster": "c", "user": "u"}},
+                                {"name": "other", "context": {"cluster": "c", "user": "u"}}])
+        with Files(c=yaml({**made, "current-context": "admin@prod/eu"})) as files, Home() as home:
+            source = self.source(home, KUBECONFIG=os.path.join(files.path, "c"))
+            self.assertEqual((source["name"], source["kind"], source["environment"]), ("admin-prod-eu", "kubernetes", None))
+            self.assertIn("refused", source["error"])
+            os.makedirs(os.path.join(home.folder.path, ".kube"))
+            os.rename(os.path.join(files.path, "c"), os.path.join(home.folder.path, ".kube", "config"))
+            self.assertEqual(self.source(home)["name"], "admin-prod-eu")
+            doctor = home.baton("doctor", "--timeout", "2")
+            self.assertIn("admin-prod-eu (kubernetes)", doctor.out)
+
+    def test_one_that_is_wrong_says_where(self):
+        with Files(c=yaml(config(user={"token": 12345}))) as files, Home() as home:
+            source = self.source(home, KUBECONFIG=os.path.join(files.path, "c"))
+            self.assertEqual(source["name"], "kubernetes")
+            self.assertIn("token must be text", source["error"])
+            self.assertNotIn("12345", source["error"])
+
+    def test_nothing_is_there(self):
+        with Home() as home:
+            done = home.baton("list", env={"KUBECONFIG": "/nowhere/config"})
+            self.assertEqual(done.code, 78)
+            self.assertIn("KUBECONFIG, HOME/.kube/config, a pod's service account: none is there", done.err)
+
+    def test_init_writes_a_config_for_it(self):
+        with Files(c=yaml(config())) as files, Home() as home:
+            path = os.path.join(files.path, "c")
+            self.assertEqual(home.baton("init", env={"KUBECONFIG": path}).code, 0)
+            self.assertEqual(self.source(home)["name"], "x")
+
+    def test_a_pipe_is_read_once(self):
+        with Files() as files, Home() as home:
+            pipe = os.path.join(files.path, "pipe")
+            os.mkfifo(pipe)
+            writer = threading.Thread(target=self.feed, args=(pipe, yaml(config(user={"token": "from-a-pipe"}))))
+            writer.start()
+            source = self.source(home, KUBECONFIG=pipe)
+            writer.join()
+            self.assertEqual(source["name"], "kubernetes")
+            self.assertIn("refused", source["error"])
+
+    @staticmethod
+    def feed(pipe, text):
+        with open(pipe, "w", encoding="utf-8") as out:
+            out.write(text)
 
 
 class InCluster(unittest.TestCase):
