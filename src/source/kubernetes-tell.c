@@ -100,6 +100,7 @@ static void tell_pod(struct kube *k, struct draft *d, const struct kube_pod *fac
 
 	pod.node_ready = kube_store_node_ready(k->store, &facts->node, &pod.node_gone);
 	draft_pod(d, &pod);
+	tell_time(d, DETAIL_POD_STARTED, facts->containers_started_us);
 	tell_finalizers(d, &facts->head);
 }
 
@@ -361,7 +362,7 @@ static void tell_claims(struct kube *k, struct draft *d, const struct kube_lease
 	for (i = 0; i < lease->n_former; i++) {
 		const struct kube_former *f = &lease->former[i];
 
-		if (f->looked.look != KUBE_LOOK_THERE)
+		if (f->looked.look != KUBE_LOOK_THERE && f->looked.look != KUBE_LOOK_ABSENT)
 			continue;
 		lease_key(&key, &facts->head, f->holder, f->len, f->transitions);
 		draft_claim(d, CLAIM_FORMER, f->holder, f->len, key.s);
@@ -411,10 +412,14 @@ static void tell_lease(void *arg, struct kube_lease_seen *lease)
 
 	begin_row(k, d, MECH_K8S_LEASE, lease->path);
 	draft_token(d, TOKEN_LEASE_TRANSITIONS, facts->transitions);
-	/* Reckoned by our clock from when we saw it renewed, whatever the holder's clock says. */
+	/* Reckoned by our clock from when we saw it renewed, whatever the holder's clock says. The
+	 * first sight proves nothing: its end is not known then. */
 	if (facts->holder.s && facts->holder.len && facts->duration_s != TIME_UNKNOWN)
 		draft_lease(d, facts->duration_s * 1000,
-			lease->change_ms + facts->duration_s * 1000, lease->change_ms);
+			lease->change_us == TIME_UNKNOWN
+				? TIME_UNKNOWN
+				: lease->change_ms + facts->duration_s * 1000,
+			lease->change_ms);
 	tell_record(d, lease);
 	tell_claims(k, d, lease);
 	round_put(k->r, draft_finish(d));
@@ -517,6 +522,8 @@ void kube_tell_self(struct kube *k)
 	draft_begin(d, MECH_SOURCE, k->config->name, "", 0);
 	if (k->identity)
 		draft_int(d, DETAIL_CLUSTER_ID, (int64_t)k->identity);
+	if (k->server_version)
+		draft_text(d, DETAIL_VERSION, k->server_version);
 	if (k->platform)
 		draft_text(d, DETAIL_PLATFORM, k->platform);
 	if (api_version(k))
