@@ -137,9 +137,9 @@ static const char *say_pod(struct judging *j, const struct claim *c, char *buf)
 		/* Until its grace period is over, that is a moment to come. */
 		age = judging_cluster_age(j, deleted);
 		judging_until(j, deleted);
-		snprintf(buf, POD_TEXT_MAX, " Its pod %s%s is Terminating%s%s: it may still work.",
-			pod, node, age > 0 ? " since " : "",
-			age > 0 ? judging_say(j, ago, age) : "");
+		snprintf(buf, POD_TEXT_MAX, " Its pod %s is Terminating%s%s%s: it may still work.",
+			pod, age > 0 ? " since " : "", age > 0 ? judging_say(j, ago, age) : "",
+			node);
 		break;
 	case POD_CUT_OFF:
 		snprintf(

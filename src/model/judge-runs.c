@@ -111,17 +111,23 @@ static const char *finalizer_of(const struct detail *d)
 static void say_finalizer(char *buf, const struct run *run)
 {
 	const char *own = finalizer_of(run_detail(run, DETAIL_FINALIZER));
-	char pod[POD_TEXT_MAX], name[WHO_MAX];
+	char pod[WHO_MAX], name[WHO_MAX], node[WHO_MAX];
 	uint32_t i;
 
 	*buf = '\0';
 	for (i = 0; i < run->n_pods; i++) {
-		const char *f = finalizer_of(pod_detail(&run->pods[i], DETAIL_FINALIZER));
+		const struct pod *p = &run->pods[i];
+		const char *f = finalizer_of(pod_detail(p, DETAIL_FINALIZER));
+		bool lost = p->node && (p->node_gone || p->node_ready == TRI_NO);
 
 		if (!f)
 			continue;
-		snprintf(buf, WHY_TEXT_MAX, "the finalizer %s on %s keeps it",
-			judging_name(name, f), say_pod(pod, &run->pods[i]));
+		snprintf(buf, WHY_TEXT_MAX, "the finalizer %s on pod %s keeps it%s%s%s",
+			judging_name(name, f), judging_name(pod, p->name),
+			lost ? ", and node " : "", lost ? judging_name(node, p->node) : "",
+			!lost          ? ""
+			: p->node_gone ? " no longer exists"
+				       : " does not answer");
 		return;
 	}
 	if (own)
@@ -150,6 +156,20 @@ static void say_over(struct judging *j, char *buf, const struct run *run)
 		snprintf(buf + strlen(buf), WHY_TEXT_MAX - strlen(buf), "; %s", keeps);
 }
 
+/* Why it can't be told whether a pod lives: "node n3 of pod close-1-x does not answer" */
+static void say_lost(char *buf, const struct pod *pod)
+{
+	char name[WHO_MAX], node[WHO_MAX];
+
+	judging_name(name, pod->name);
+	judging_name(node, pod->node ? pod->node : "");
+	if (pod->node && (pod->node_gone || pod->node_ready == TRI_NO))
+		snprintf(buf, WHY_TEXT_MAX, "node %s of pod %s %s", node, name,
+			pod->node_gone ? "no longer exists" : "does not answer");
+	else
+		snprintf(buf, WHY_TEXT_MAX, "the phase of pod %s is unknown", name);
+}
+
 /* Of a run that is not over: from what its pods show. */
 static void say_pods(struct judging *j, char *buf, const struct run *run)
 {
@@ -163,8 +183,7 @@ static void say_pods(struct judging *j, char *buf, const struct run *run)
 		return;
 	}
 	if (lost) {
-		snprintf(buf, WHY_TEXT_MAX, "whether %s has ended can't be told",
-			say_pod(pod, lost));
+		say_lost(buf, lost);
 		return;
 	}
 	for (i = 0; i < run->n_pods; i++) {
@@ -390,7 +409,7 @@ static uint32_t pods_meant(const struct run *run)
 
 static void judge_dup_pod_of(struct judging *j, const struct run *run)
 {
-	char words[RUN_TEXT_MAX], a[POD_TEXT_MAX], b[POD_TEXT_MAX];
+	char words[RUN_TEXT_MAX], a[POD_TEXT_MAX], b[POD_TEXT_MAX], why[WHY_TEXT_MAX];
 	const struct pod *first = NULL, *second = NULL, *lost = run_pod(run, TRI_UNKNOWN, 0);
 	uint32_t n = 0, i;
 
@@ -410,10 +429,12 @@ static void judge_dup_pod_of(struct judging *j, const struct run *run)
 		verdict_evidence_text(j->out, DETAIL_POD, first->name);
 		verdict_evidence_text(j->out, DETAIL_POD, second->name);
 	} else if (n && lost && n + 1 > pods_meant(run)) {
+		say_lost(why, lost);
 		verdict_add(j->out, FINDING_POSSIBLE_OVERLAP, SEVERITY_WARN, TIME_UNKNOWN,
-			"%s has a pod that is alive, %s, and whether %s has ended can't be told: "
-			"perhaps its work runs twice.",
-			say_run(j, words, run), say_pod(a, first), say_pod(b, lost));
+			"%s has a pod that is alive, %s. Whether %s has ended can't be told, since "
+			"%s: perhaps its work runs twice.",
+			say_run(j, words, run), say_pod(a, first), judging_name(b, lost->name),
+			why);
 		verdict_advise(j->out, "Treat that pod as running: its record may go, and its "
 				       "process stay. Fence its node before anything is run "
 				       "again.");

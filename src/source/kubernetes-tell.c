@@ -128,7 +128,9 @@ static int32_t run_attempts(const struct kube_run *run, bool pods_seen)
 		const struct kube_pod *pod = run->pods[i]->facts;
 
 		again += pod->restarts > 0 ? pod->restarts : 0;
-		if (pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED)
+		/* A pod that is being deleted is counted as failed before it has ended. */
+		if (pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED ||
+			(pod->head.deleted_us != TIME_UNKNOWN && pod_began(pod)))
 			ended++;
 		else
 			open += pod_began(pod);
