@@ -161,6 +161,9 @@ static void judging_clock(struct judging *j)
  * Slots and the ages of objects are of the cluster's clocks. They are ours as well, unless the API
  * server's own time showed otherwise; it tells whole seconds, so that little is no difference. The
  * difference holds also when the answer that showed it is old: a watch is no new answer.
+ *
+ * While the source fails, that clock stands: which slots got their runs, and which runs ended, is
+ * not seen, and time alone makes no missed slot of that.
  */
 static void judging_cluster_clock(struct judging *j)
 {
@@ -168,14 +171,17 @@ static void judging_cluster_clock(struct judging *j)
 	int64_t server_us =
 		self ? singleton_int(self, DETAIL_SERVER_TIME, TIME_UNKNOWN) : TIME_UNKNOWN;
 	int64_t read_us = self ? singleton_int(self, DETAIL_READ_AT, TIME_UNKNOWN) : TIME_UNKNOWN;
-	int64_t ahead_us;
+	int64_t ahead_us, unseen_ms = 0, now_us;
 
-	j->cluster_us = j->in->now_us;
+	if (j->in->seen_ms != TIME_UNKNOWN)
+		unseen_ms = clock_minus(j->in->now_ms, j->in->seen_ms);
+	now_us = clock_minus(j->in->now_us, unseen_ms > 0 ? unseen_ms * 1000 : 0);
+	j->cluster_us = now_us;
 	if (server_us == TIME_UNKNOWN || read_us == TIME_UNKNOWN ||
 		__builtin_sub_overflow(server_us, read_us, &ahead_us) ||
 		(ahead_us > -CLUSTER_NEAR_US && ahead_us < CLUSTER_NEAR_US) ||
-		__builtin_add_overflow(j->in->now_us, ahead_us, &j->cluster_us))
-		j->cluster_us = j->in->now_us;
+		__builtin_add_overflow(now_us, ahead_us, &j->cluster_us))
+		j->cluster_us = now_us;
 }
 
 static void judging_begin(

@@ -174,7 +174,7 @@ void text_job_chart(struct show *show, const struct snapshot *snap, const struct
 	str_init(&text, 8192);
 	chart_schedule_words(&text, row->s, show->style.local, show->now_us, NULL);
 	if (text.len)
-		out_fmt(show->out, "  %-8s%s\n", "schedule", text.s);
+		out_fmt(show->out, "  %-8s%s\n", "slots", text.s);
 	str_release(&text);
 	chart_make(&chart, row->s, axis.from_us, chart_axis_end(&axis), seen_us(show, snap, row),
 		CHART_SLOTS);
