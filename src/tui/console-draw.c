@@ -55,8 +55,9 @@ static void draw_bottom(struct console *k)
 	str_init(&status, 512);
 	if (console_view(k)->ops->status)
 		console_view(k)->ops->status(console_view_state(k), &k->model, &status);
-	if (console_view(k)->ops->lists && *listing_filter_text(k->listing))
-		str_addf(&status, "  /%s", listing_filter_text(k->listing));
+	if ((console_view(k)->ops->lists || console_view(k)->ops->filter) &&
+		*console_filter_text(k))
+		str_addf(&status, "  /%s", console_filter_text(k));
 	w = canvas_width(c, status.s);
 	w = w > c->w / 2 ? c->w / 2 : w;
 	canvas_fit(c, a, 0, c->w - w - 1, w, STYLE_DIM, FIT_LEFT, status.s);

@@ -172,13 +172,27 @@ static void marks_end(struct console *k)
 			view_at(i)->ops->unmark(k->states[i]);
 }
 
+const char *console_filter_text(const struct console *k)
+{
+	const struct view_ops *ops = console_view(k)->ops;
+
+	return ops->filtered ? ops->filtered(console_view_state(k))
+			     : listing_filter_text(k->listing);
+}
+
 /* Sets the filter; on an error the one that was stays and the hint says why. */
 bool console_filter(struct console *k, const char *text)
 {
+	const struct view_ops *ops = console_view(k)->ops;
 	struct err err = { 0 };
 
 	k->hint[0] = '\0';
 	k->hint_error = false;
+	if (ops->filter) {
+		ops->filter(console_view_state(k), &k->model, text);
+		k->dirty = true;
+		return true;
+	}
 	if (str_eq(text, listing_filter_text(k->listing)))
 		return true;
 	if (listing_filter(k->listing, text, &err) < 0) {
@@ -250,6 +264,10 @@ void console_escape(struct console *k)
 	const struct view_ops *ops = console_view(k)->ops;
 	struct view_reply reply = { 0 };
 
+	if (ops->filtered && *console_filter_text(k)) {
+		console_filter(k, "");
+		return;
+	}
 	if (!ops->lists) {
 		if (k->now > 0)
 			console_go_history(k, k->now - 1);

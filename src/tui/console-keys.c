@@ -22,7 +22,7 @@ static bool act_list(struct console *k, enum action action)
 
 	switch (action) {
 	case ACTION_FILTER:
-		if (needs_list(k))
+		if (console_view(k)->ops->filter || needs_list(k))
 			console_type(k, MODE_FILTER);
 		return true;
 	case ACTION_NEED:

@@ -111,6 +111,8 @@ void console_go(struct console *k, int view, const char *id);
 void console_go_history(struct console *k, int at);
 void console_go_view(struct console *k, int view);
 void console_go_key(struct console *k, char key);
+/* The filter of what is shown; "" for none. */
+const char *console_filter_text(const struct console *k);
 /* Sets the filter; false, with a hint, when it can't be read: the one that was stays. */
 bool console_filter(struct console *k, const char *text);
 void console_sort(struct console *k, enum sort sort, bool reverse);

@@ -19,7 +19,7 @@ void console_type(struct console *k, enum mode mode)
 	k->message[0] = '\0';
 	if (mode == MODE_FILTER) {
 		free(k->filter_before);
-		k->filter_before = xstrdup(listing_filter_text(k->listing));
+		k->filter_before = xstrdup(console_filter_text(k));
 		line_begin(&k->filter, k->filter_before);
 	} else if (mode == MODE_COMMAND) {
 		line_begin(&k->command, "");
@@ -66,7 +66,9 @@ static void candidates(struct console *k, struct line *line, bool apply)
 	size_t i;
 
 	str_init(&words, 16 * 1024);
-	if (k->mode == MODE_COMMAND) {
+	if (k->mode == MODE_FILTER && console_view(k)->ops->filter) {
+		/* Its words are any words. */
+	} else if (k->mode == MODE_COMMAND) {
 		command_complete(&k->model, line->text, &words, &from);
 	} else {
 		const char *blank = strrchr(line->text, ' ');

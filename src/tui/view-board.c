@@ -3,6 +3,7 @@
 #include "tui/view.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "tui/cursor.h"
 #include "tui/format.h"
 #include "tui/input.h"
 #include "model/filter.h"
@@ -453,19 +454,6 @@ static void draw_empty(const struct model *m, struct canvas *c, struct area a)
 	prose_release(&p);
 }
 
-static void scroll_into_view(struct board_view *v, size_t n, int rows)
-{
-	size_t page = rows > 0 ? (size_t)rows : 1;
-
-	v->page = (int)page;
-	if (v->at < v->top)
-		v->top = v->at;
-	if (v->at >= v->top + page)
-		v->top = v->at - page + 1;
-	if (v->top + page > n)
-		v->top = n > page ? n - page : 0;
-}
-
 static void draw_list(struct board_view *v, const struct model *m, struct canvas *c, struct area a)
 {
 	size_t n = listing_count(m->listing), i;
@@ -474,7 +462,8 @@ static void draw_list(struct board_view *v, const struct model *m, struct canvas
 
 	layout_make(m, &l, a.w, v->scroll);
 	draw_heads(m, c, a, &l);
-	scroll_into_view(v, n, a.h - 1);
+	v->page = a.h > 2 ? a.h - 1 : 1;
+	v->top = cursor_top(v->top, v->at, n, v->page);
 	v->list_y = a.y + 1;
 	if (!n)
 		draw_empty(m, c, a);
@@ -598,33 +587,10 @@ static void board_enter(const struct board_view *v, const struct model *m, struc
 	view_reply_set(reply, REPLY_OPEN, "%s", row->row->s->id);
 }
 
-/* Where a moving action leads; false when it is none. */
 static bool board_move(struct board_view *v, size_t n, enum action action)
 {
-	size_t page = v->page > 1 ? (size_t)v->page - 1 : 1, last = n ? n - 1 : 0;
-
-	switch (action) {
-	case ACTION_DOWN:
-		v->at = v->at < last ? v->at + 1 : last;
-		break;
-	case ACTION_UP:
-		v->at = v->at > 0 ? v->at - 1 : 0;
-		break;
-	case ACTION_PAGE_DOWN:
-		v->at = last - v->at > page ? v->at + page : last;
-		break;
-	case ACTION_PAGE_UP:
-		v->at = v->at > page ? v->at - page : 0;
-		break;
-	case ACTION_TOP:
-		v->at = 0;
-		break;
-	case ACTION_BOTTOM:
-		v->at = last;
-		break;
-	default:
+	if (!cursor_move(&v->at, n, v->page, action))
 		return false;
-	}
 	v->moved = true;
 	return true;
 }
@@ -720,8 +686,8 @@ static void board_status(const void *state, const struct model *m, struct str *o
 }
 
 static const enum action board_hints[] = { ACTION_OPEN, ACTION_ACT, ACTION_FILTER, ACTION_NEED,
-	ACTION_COMMAND, ACTION_SORT, ACTION_VIEW_EVENTS, ACTION_VIEW_SOURCES, ACTION_HELP,
-	ACTION_QUIT, ACTION_NONE };
+	ACTION_COMMAND, ACTION_SORT, ACTION_VIEW_RUNS, ACTION_VIEW_EVENTS, ACTION_VIEW_SOURCES,
+	ACTION_HELP, ACTION_QUIT, ACTION_NONE };
 
 const struct view_ops view_board_ops = {
 	.name = "board",

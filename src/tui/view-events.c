@@ -2,6 +2,7 @@
 
 #include "tui/view.h"
 #include "base/mem.h"
+#include "tui/cursor.h"
 #include "tui/format.h"
 #include "tui/input.h"
 
@@ -18,6 +19,10 @@ struct events_view {
 	size_t at, top;
 	bool follow; /* the cursor stays on the newest */
 	int page, list_y;
+	char *filter;   /* words; "" for none */
+	size_t *places; /* in the journal, of what the filter matches */
+	size_t n_places, cap_places;
+	uint64_t filtered_seq; /* of the journal when they were found */
 };
 
 enum {
@@ -31,34 +36,118 @@ static void *events_open(void)
 
 	v->follow = true;
 	v->page = 1;
+	v->filter = xstrdup("");
 	return v;
 }
 
-static size_t events_count(const struct model *m)
+static void events_close(void *state)
 {
-	return m->journal ? m->journal->n : 0;
+	struct events_view *v = state;
+
+	free(v->filter);
+	free(v->places);
+	free(v);
+}
+
+static size_t events_count(const struct events_view *v, const struct model *m)
+{
+	if (!m->journal)
+		return 0;
+	return *v->filter ? v->n_places : m->journal->n;
+}
+
+static const struct event *events_at(const struct events_view *v, const struct model *m, size_t i)
+{
+	return journal_at(m->journal, *v->filter ? v->places[i] : i);
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	return text && strcasestr(text, word);
+}
+
+/* Every word must stand somewhere in it; one with a "!" before it must not. */
+static bool event_matches(const struct event *e, const char *filter)
+{
+	char word[128];
+
+	while (*filter) {
+		size_t len = strcspn(filter, " ");
+		bool inverse = *filter == '!';
+
+		snprintf(word, sizeof(word), "%.*s", (int)len - inverse, filter + inverse);
+		filter += len;
+		filter += strspn(filter, " ");
+		if (*word && (has_word(e->id ? e->id : e->source, word) ||
+				     has_word(e->what, word) || has_word(e->text, word)) == inverse)
+			return false;
+	}
+	return true;
+}
+
+/* Finds what the filter matches, when the journal or the filter is another. */
+static void events_refilter(struct events_view *v, const struct model *m)
+{
+	size_t i, n = m->journal ? m->journal->n : 0;
+
+	if (!*v->filter || (m->journal && v->filtered_seq == m->journal->seq))
+		return;
+	v->n_places = 0;
+	for (i = 0; i < n; i++) {
+		if (!event_matches(journal_at(m->journal, i), v->filter))
+			continue;
+		MEM_GROW(v->places, v->n_places, v->cap_places);
+		v->places[v->n_places++] = i;
+	}
+	v->filtered_seq = m->journal ? m->journal->seq : 0;
+}
+
+/* The place of the followed event, or of the first after it. */
+static size_t events_find(const struct events_view *v, const struct model *m)
+{
+	size_t low = 0, high = events_count(v, m);
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (events_at(v, m, mid)->seq < v->seq)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 static void events_sync(void *state, const struct model *m)
 {
 	struct events_view *v = state;
-	size_t n = events_count(m);
+	size_t n;
 
+	events_refilter(v, m);
+	n = events_count(v, m);
 	if (!n) {
 		v->at = 0;
 		return;
 	}
-	if (v->follow) {
+	v->at = v->follow ? n - 1 : events_find(v, m);
+	if (v->at >= n)
 		v->at = n - 1;
-	} else {
-		/* Numbers rise by one, so the place follows from the first one's number. */
-		uint64_t first = journal_at(m->journal, 0)->seq;
+	v->seq = events_at(v, m, v->at)->seq;
+}
 
-		v->at = v->seq < first ? 0 : (size_t)(v->seq - first);
-		if (v->at >= n)
-			v->at = n - 1;
-	}
-	v->seq = journal_at(m->journal, v->at)->seq;
+static void events_filter(void *state, const struct model *m, const char *text)
+{
+	struct events_view *v = state;
+
+	free(v->filter);
+	v->filter = xstrdup(text + strspn(text, " "));
+	v->filtered_seq = UINT64_MAX;
+	events_sync(v, m);
+}
+
+static const char *events_filtered(const void *state)
+{
+	return ((const struct events_view *)state)->filter;
 }
 
 static enum style event_style(const char *what)
@@ -95,10 +184,34 @@ static void draw_event(
 	canvas_fit(c, a, y, x, a.w - x - 1, STYLE_TEXT, FIT_LEFT, e->text);
 }
 
+/* Why there is nothing to see: that nothing happened is said once it is known. */
+static void draw_nothing(
+	const struct events_view *v, const struct model *m, struct canvas *c, struct area a)
+{
+	size_t i, waiting = 0, n = m->board ? m->board->n_snapshots : 0;
+	char text[256];
+
+	for (i = 0; i < n; i++)
+		waiting += m->board->snapshots[i]->state == SOURCE_CONNECTING;
+	if (*v->filter && m->journal && m->journal->n)
+		snprintf(text, sizeof(text), "None of %zu events matches the filter. Esc ends it.",
+			m->journal->n);
+	else if (!m->board || waiting)
+		snprintf(text, sizeof(text),
+			"Reading: %zu of %zu sources did not answer yet. What is known of the past "
+			"comes with their first answer.",
+			waiting, n);
+	else
+		snprintf(text, sizeof(text), "%s",
+			"Nothing happened since this console started: no hand-over, no finding "
+			"came or went, no source failed.");
+	canvas_wrap(c, a, 0, 0, 0, STYLE_TEXT, text);
+}
+
 static void events_draw(void *state, const struct model *m, struct canvas *c, struct area a)
 {
 	struct events_view *v = state;
-	size_t n = events_count(m), i;
+	size_t n = events_count(v, m), i;
 	int foot = a.h > 12 ? 4 : 0, y;
 	struct area list = area_sub(a, 1, 0, a.h - 1 - foot, a.w);
 
@@ -108,24 +221,19 @@ static void events_draw(void *state, const struct model *m, struct canvas *c, st
 	canvas_put(c, a, 0, 2 + TIME_W + 1, STYLE_TABLE_HEAD, "WHAT");
 	canvas_put(c, a, 0, 3 + TIME_W + WHAT_W, STYLE_TABLE_HEAD, "WHERE");
 	if (!n) {
-		canvas_wrap(c, area_sub(list, 1, 1, list.h - 1, list.w - 2), 0, 0, 0, STYLE_TEXT,
-			"Nothing happened since this console started: no hand-over, no finding "
-			"came or went, no source failed.");
+		draw_nothing(v, m, c, area_sub(list, 1, 1, list.h - 1, list.w - 2));
 		return;
 	}
-	if (v->at < v->top)
-		v->top = v->at;
-	if (v->at >= v->top + (size_t)v->page)
-		v->top = v->at - (size_t)v->page + 1;
+	v->top = cursor_top(v->top, v->at, n, v->page);
 	for (i = v->top, y = 0; i < n && y < list.h; i++, y++) {
-		draw_event(m, c, list, y, journal_at(m->journal, i));
+		draw_event(m, c, list, y, events_at(v, m, i));
 		if (i != v->at)
 			continue;
 		canvas_over(c, list, y, 0, list.w, STYLE_CURSOR);
 		canvas_glyph(c, list, y, 0, STYLE_TEXT, GLYPH_CURSOR_LEFT);
 	}
 	if (foot) {
-		const struct event *e = journal_at(m->journal, v->at < n ? v->at : n - 1);
+		const struct event *e = events_at(v, m, v->at < n ? v->at : n - 1);
 		struct area below = area_sub(a, a.h - foot + 1, 1, foot - 1, a.w - 2);
 
 		canvas_fill(c, a, a.h - foot, 0, a.w, STYLE_FRAME, GLYPH_HLINE);
@@ -136,30 +244,8 @@ static void events_draw(void *state, const struct model *m, struct canvas *c, st
 
 static bool events_move(struct events_view *v, size_t n, enum action action)
 {
-	size_t page = v->page > 1 ? (size_t)v->page - 1 : 1, last = n ? n - 1 : 0;
-
-	switch (action) {
-	case ACTION_DOWN:
-		v->at += v->at < last;
-		break;
-	case ACTION_UP:
-		v->at -= v->at > 0;
-		break;
-	case ACTION_PAGE_DOWN:
-		v->at = last - v->at > page ? v->at + page : last;
-		break;
-	case ACTION_PAGE_UP:
-		v->at = v->at > page ? v->at - page : 0;
-		break;
-	case ACTION_TOP:
-		v->at = 0;
-		break;
-	case ACTION_BOTTOM:
-		v->at = last;
-		break;
-	default:
+	if (!cursor_move(&v->at, n, v->page, action))
 		return false;
-	}
 	v->follow = action == ACTION_BOTTOM;
 	return true;
 }
@@ -168,12 +254,12 @@ static bool events_act(
 	void *state, const struct model *m, enum action action, struct view_reply *reply)
 {
 	struct events_view *v = state;
-	size_t n = events_count(m);
+	size_t n = events_count(v, m);
 	const struct event *e;
 
 	if (events_move(v, n, action)) {
 		if (n)
-			v->seq = journal_at(m->journal, v->at)->seq;
+			v->seq = events_at(v, m, v->at)->seq;
 		return true;
 	}
 	if (action == ACTION_FOLLOW) {
@@ -185,7 +271,7 @@ static bool events_act(
 	}
 	if (action != ACTION_OPEN && action != ACTION_COPY)
 		return false;
-	e = v->at < n ? journal_at(m->journal, v->at) : NULL;
+	e = v->at < n ? events_at(v, m, v->at) : NULL;
 	if (!e)
 		return true;
 	if (action == ACTION_COPY)
@@ -201,7 +287,7 @@ static void events_mouse(void *state, const struct model *m, const struct input_
 	bool again, struct view_reply *reply)
 {
 	struct events_view *v = state;
-	size_t n = events_count(m), row;
+	size_t n = events_count(v, m), row;
 
 	if (event->button == BUTTON_WHEEL_UP || event->button == BUTTON_WHEEL_DOWN) {
 		events_act(v, m, event->button == BUTTON_WHEEL_UP ? ACTION_UP : ACTION_DOWN, reply);
@@ -214,7 +300,7 @@ static void events_mouse(void *state, const struct model *m, const struct input_
 		return;
 	v->at = row;
 	v->follow = false;
-	v->seq = journal_at(m->journal, row)->seq;
+	v->seq = events_at(v, m, row)->seq;
 	if (again)
 		events_act(v, m, ACTION_OPEN, reply);
 }
@@ -222,12 +308,16 @@ static void events_mouse(void *state, const struct model *m, const struct input_
 static void events_status(const void *state, const struct model *m, struct str *out)
 {
 	const struct events_view *v = state;
-	size_t n = events_count(m);
+	size_t n = events_count(v, m);
 
-	str_addf(out, "%zu/%zu%s", n ? v->at + 1 : 0, n, v->follow ? "  following" : "");
+	str_addf(out, "%zu/%zu", n ? v->at + 1 : 0, n);
+	if (m->journal && n != m->journal->n)
+		str_addf(out, " of %zu", m->journal->n);
+	if (v->follow)
+		str_add(out, "  following");
 }
 
-static const enum action events_hints[] = { ACTION_OPEN, ACTION_FOLLOW, ACTION_BACK,
+static const enum action events_hints[] = { ACTION_OPEN, ACTION_FILTER, ACTION_FOLLOW, ACTION_BACK,
 	ACTION_VIEW_BOARD, ACTION_VIEW_SOURCES, ACTION_COMMAND, ACTION_HELP, ACTION_QUIT,
 	ACTION_NONE };
 
@@ -238,10 +328,12 @@ const struct view_ops view_events_ops = {
 	.least_w = 40,
 	.hints = events_hints,
 	.open = events_open,
-	.close = free,
+	.close = events_close,
 	.sync = events_sync,
 	.draw = events_draw,
 	.act = events_act,
 	.mouse = events_mouse,
+	.filter = events_filter,
+	.filtered = events_filtered,
 	.status = events_status,
 };

@@ -5,6 +5,7 @@
 #include "base/zone.h"
 #include "model/schedule.h"
 #include "tui/chart-put.h"
+#include "tui/cursor.h"
 #include "tui/format.h"
 #include "tui/story-job.h"
 #include "tui/story.h"
@@ -52,20 +53,6 @@ static void draw_cursor(struct canvas *c, struct area a, int y, int w)
 	canvas_glyph(c, a, y, 0, STYLE_TEXT, GLYPH_CURSOR_LEFT);
 }
 
-/* Keeps a place in sight; returns the first that is drawn. */
-static size_t keep_in_sight(size_t top, size_t at, size_t n, int page)
-{
-	size_t rows = page > 0 ? (size_t)page : 1;
-
-	if (at < top)
-		top = at;
-	if (at >= top + rows)
-		top = at - rows + 1;
-	if (top + rows > n)
-		top = n > rows ? n - rows : 0;
-	return top;
-}
-
 static void draw_job(const struct model *m, struct canvas *c, struct area a, int y, int name_w,
 	const struct chart_axis *axis, const struct runs_job *job)
 {
@@ -102,7 +89,7 @@ static void draw_jobs(struct runs_view *v, const struct model *m, struct canvas 
 	chart_put(c, a, 0, 3, name_w, &row);
 	v->page = a.h - 1 > 0 ? a.h - 1 : 1;
 	v->list_y = a.y + 1;
-	v->top = keep_in_sight(v->top, v->at, v->n, v->page);
+	v->top = cursor_top(v->top, v->at, v->n, v->page);
 	for (i = v->top, y = 1; i < v->n && y < a.h; i++, y++) {
 		draw_job(m, c, a, y, name_w, &axis, &v->jobs[i]);
 		if (i == v->at)
@@ -207,7 +194,7 @@ static int draw_lines(struct runs_view *v, const struct model *m, struct canvas 
 	v->page = a.h - 1 - (v->chart.n_overlaps > 0);
 	v->page = v->page > 0 ? v->page : 1;
 	v->list_y = a.y + 1;
-	v->line_top = keep_in_sight(v->line_top, v->line, v->chart.n_lines, v->page);
+	v->line_top = cursor_top(v->line_top, v->line, v->chart.n_lines, v->page);
 	for (i = v->line_top, y = 1; i < v->chart.n_lines && y <= v->page; i++, y++) {
 		chart_row_line(&row, &axis, &v->chart, &v->chart.lines[i], s, &pen);
 		chart_put(c, a, y, x, label_w, &row);

@@ -3,6 +3,7 @@
 #include "tui/view-runs.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "tui/cursor.h"
 #include "tui/input.h"
 
 #include <inttypes.h>
@@ -215,43 +216,13 @@ static bool time_act(struct runs_view *v, const struct model *m, enum action act
 	}
 }
 
-/* Where a moving action leads from a place in a list of n; false when it is none. */
-static bool move(size_t *at, size_t n, int page, enum action action)
-{
-	size_t step = page > 1 ? (size_t)page - 1 : 1, last = n ? n - 1 : 0;
-
-	switch (action) {
-	case ACTION_DOWN:
-		*at += *at < last;
-		break;
-	case ACTION_UP:
-		*at -= *at > 0;
-		break;
-	case ACTION_PAGE_DOWN:
-		*at = last - *at > step ? *at + step : last;
-		break;
-	case ACTION_PAGE_UP:
-		*at = *at > step ? *at - step : 0;
-		break;
-	case ACTION_TOP:
-		*at = 0;
-		break;
-	case ACTION_BOTTOM:
-		*at = last;
-		break;
-	default:
-		return false;
-	}
-	return true;
-}
-
 static bool move_here(struct runs_view *v, enum action action)
 {
 	if (!v->id) {
 		v->moved = true;
-		return move(&v->at, v->n, v->page, action);
+		return cursor_move(&v->at, v->n, v->page, action);
 	}
-	if (!move(&v->line, v->chart.n_lines, v->page, action))
+	if (!cursor_move(&v->line, v->chart.n_lines, v->page, action))
 		return false;
 	v->line_moved = v->line + 1 < v->chart.n_lines;
 	if (v->line < v->chart.n_lines)

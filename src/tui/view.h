@@ -65,6 +65,10 @@ struct view_ops {
 	 * of a double one. */
 	void (*mouse)(void *state, const struct model *model, const struct input_event *event,
 		bool again, struct view_reply *reply);
+	/* A filter of its own, for views that do not show the listing: takes a text, "" for none;
+	 * and tells the one that holds. */
+	void (*filter)(void *state, const struct model *model, const char *text);
+	const char *(*filtered)(const void *state);
 	/* The row under the cursor, for views that list; NULL when there is none. */
 	const struct listing_row *(*cursor)(const void *state, const struct model *model);
 	/* The row of the screen where that one stands; -1: on none. */
