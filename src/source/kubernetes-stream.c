@@ -680,15 +680,19 @@ void kube_streams_open(struct kube *k, const char *const *namespaces, size_t n)
 	}
 }
 
+/*
+ * Leases are listed again rather than watched from where they were: a watch does not tell when it
+ * has caught up, and until then every holder that renewed meanwhile would look silent.
+ */
 static void stream_stop(struct kube_stream *s)
 {
+	bool anew = s->state == STREAM_LISTING || s->resource->kind == KUBE_LEASES;
+
 	rest_end(s->call);
 	s->call = NULL;
 	list_release(s);
-	if (s->state == STREAM_WATCHING)
-		s->state = STREAM_LISTED;
-	else if (s->state == STREAM_LISTING)
-		s->state = STREAM_IDLE;
+	if (s->state == STREAM_WATCHING || s->state == STREAM_LISTING || s->state == STREAM_LISTED)
+		s->state = anew ? STREAM_IDLE : STREAM_LISTED;
 }
 
 void kube_streams_stop(struct kube *k)

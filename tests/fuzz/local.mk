@@ -67,3 +67,8 @@ tests_bin_fuzz_kubeconfig_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
 tests_bin_fuzz_kube_grant_SOURCES = tests/fuzz/kube-grant.c
 tests_bin_fuzz_kube_grant_LDADD = $(IO_LIBS)
 tests_bin_fuzz_kube_grant_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-kubernetes
+tests_bin_fuzz_kubernetes_SOURCES = tests/fuzz/kubernetes.c
+tests_bin_fuzz_kubernetes_LDADD = $(SOURCE_LIBS)
+tests_bin_fuzz_kubernetes_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)

@@ -17,3 +17,7 @@ tests_bin_test_io_kubeconfig_SOURCES = tests/unit/io/test-kubeconfig.c tests/uni
 tests_bin_test_io_kubeconfig_LDADD = $(IO_TEST_LIBS)
 tests_bin_test_io_rest_SOURCES = tests/unit/io/test-rest.c tests/unit/unit.h
 tests_bin_test_io_rest_LDADD = $(IO_TEST_LIBS)
+
+unit_tests += tests/bin/test-io-json-read
+tests_bin_test_io_json_read_SOURCES = tests/unit/io/test-json-read.c tests/unit/unit.h
+tests_bin_test_io_json_read_LDADD = $(IO_TEST_LIBS)

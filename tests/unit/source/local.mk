@@ -28,3 +28,10 @@ tests_bin_test_source_postgres_act_LDADD = $(SOURCE_TEST_LIBS)
 tests_bin_test_source_etcd_act_SOURCES = tests/unit/source/test-etcd-act.c \
 	tests/unit/source/fake-round.c tests/unit/source/fake-round.h tests/unit/unit.h
 tests_bin_test_source_etcd_act_LDADD = $(SOURCE_TEST_LIBS)
+
+unit_tests += tests/bin/test-source-kubernetes-object tests/bin/test-source-kubernetes-store
+tests_bin_test_source_kubernetes_object_SOURCES = tests/unit/source/test-kubernetes-object.c tests/unit/unit.h
+tests_bin_test_source_kubernetes_object_LDADD = $(SOURCE_TEST_LIBS)
+tests_bin_test_source_kubernetes_store_SOURCES = tests/unit/source/test-kubernetes-store.c \
+	tests/unit/source/fake-round.c tests/unit/source/fake-round.h tests/unit/unit.h
+tests_bin_test_source_kubernetes_store_LDADD = $(SOURCE_TEST_LIBS)
