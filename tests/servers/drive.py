@@ -64,11 +64,16 @@ class Drive:
         return self.ask("look")
 
     def close(self):
+        """It ends with its input; a sanitizer that found something then makes it fail."""
         disown(self)
-        self.popen.kill()
-        self.popen.wait()
         self.popen.stdin.close()
+        try:
+            code = self.popen.wait(10)
+        except subprocess.TimeoutExpired:
+            self.popen.kill()
+            code = self.popen.wait()
         self.popen.stdout.close()
+        assert code <= 0, f"act-drive ended with {code}"
 
     def __enter__(self):
         return self
