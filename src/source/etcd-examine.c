@@ -65,6 +65,21 @@ static void examine_identity(struct etcd *e, struct report *report)
 				    : "");
 }
 
+/* What may be written etcd tells only through its raft log, as etcd-act-plan.c has it. */
+static void examine_acts(struct etcd *e, struct report *report)
+{
+	const char *cert = source_option_text(e->config, "cert");
+
+	if ((e->has_token && str_eq(e->user, "root")) || (!e->has_token && (e->user || !cert)))
+		report_add(report, "ok", "acts", NULL, "may delete any key and revoke any lease");
+	else
+		report_add(report, "note", "acts",
+			"etcdctl role grant-permission ROLE readwrite --prefix=true PREFIX",
+			"step-down, release and revoke need write permission on the keys; etcd is "
+			"not asked, "
+			"since it would write that question into its raft log");
+}
+
 /* Reads one key of a scope, to learn whether it may be read. */
 static int examine_scope(struct etcd *e, const struct etcd_scope *s, int64_t deadline_ms,
 	struct report *report, struct err *err)
@@ -142,6 +157,7 @@ static int examine_all(struct etcd *e, struct report *report, struct err *err)
 	for (i = 0; i < e->n_members && !rc; i++)
 		examine_member(e, &e->members[i], report);
 	examine_identity(e, report);
+	examine_acts(e, report);
 	for (i = 0; i < e->n_scopes && !rc; i++)
 		rc = examine_scope(e, &e->scopes[i], deadline_ms, report, err);
 	if (!rc && e->discover) {

@@ -16,6 +16,7 @@
 
 enum {
 	QUERY_SHOWN = 200,
+	LONG_MS = 2000 /* a statement or transaction that counts */
 };
 
 /* One row for the pid, whoever's it is now. */
@@ -28,7 +29,7 @@ enum session_column {
 	S_QUERY_START,
 	S_QUERY,
 	S_TYPE,
-	S_IN_TRANSACTION,
+	S_XACT_START,
 	S_WROTE,
 	S_SUPERUSER,
 	S_MEMBER,
@@ -45,7 +46,7 @@ static const char session_sql[] =
 	"SELECT a.backend_start, a.query = '<insufficient privilege>' AND a.backend_start IS "
 	"NULL,\n"
 	"       a.usename, a.state, a.state_change, a.query_start, left(a.query, 200),\n"
-	"       a.backend_type, a.xact_start IS NOT NULL, a.backend_xid IS NOT NULL,\n"
+	"       a.backend_type, a.xact_start, a.backend_xid IS NOT NULL,\n"
 	"       coalesce(r.rolsuper, true), coalesce(pg_has_role(a.usesysid, 'USAGE'), false),\n"
 	"       clock_timestamp(), coalesce(k.has_granted, false), coalesce(k.has_waiting, "
 	"false),\n"
@@ -174,14 +175,83 @@ static void session_life(
 	str_release(&state);
 }
 
-static void age_of(char *buf, const struct pg_result *rows, enum session_column since)
+/* How long ago that was, in milliseconds; 0 where it is not known. */
+static int64_t since_ms(const struct pg_result *rows, enum session_column since)
 {
 	int64_t now = 0, then = 0;
 
-	if (pg_time(rows, 0, S_NOW, &now) && pg_time(rows, 0, since, &then))
-		clock_format_age(buf, clock_minus(now, then) / 1000);
+	if (!pg_time(rows, 0, S_NOW, &now) || !pg_time(rows, 0, since, &then))
+		return 0;
+	return clock_minus(now, then) / 1000;
+}
+
+/* The statement, as the forecast names it: its text, where that may be shown, and when it began. */
+static void statement_name(const struct postgres *p, const struct pg_result *rows, struct str *out)
+{
+	char began[CLOCK_TEXT_MAX];
+	struct str query;
+	int64_t start = 0;
+
+	str_init(&query, 4096);
+	pg_time(rows, 0, S_QUERY_START, &start);
+	clock_format_utc(began, start, 6);
+	if (source_option_int(p->config, "query_text"))
+		str_addf(out, "%s, ", pg_shown(&query, rows, 0, S_QUERY, QUERY_SHOWN));
+	str_addf(out, "begun %s", began);
+	str_release(&query);
+}
+
+/*
+ * Of a session that executes one short statement after the other, which of them it is just now is
+ * no news; a long one that was not there when the operator agreed is. What has an id is compared
+ * again directly before (gate.h); a cancel is for one statement, and no other.
+ */
+static void session_statement(
+	const struct postgres *p, const struct pg_result *rows, bool terminate, struct plan *plan)
+{
+	bool named = !terminate || since_ms(rows, S_QUERY_START) >= LONG_MS;
+	char age[CLOCK_TEXT_MAX];
+	struct str what, name;
+
+	str_init(&what, 8192);
+	str_init(&name, 8192);
+	clock_format_age(age, since_ms(rows, S_QUERY_START));
+	statement_name(p, rows, &name);
+	str_addf(&what, "the statement that it executes, for %s", age);
+	if (!named)
+		str_addf(&what, ": %s", name.s);
+	plan_add(&plan->destroys, what.s, named ? name.s : NULL);
+	if (pg_flag(rows, 0, S_CONCURRENTLY))
+		plan_warn(plan,
+			"it builds an index CONCURRENTLY: cut off, it leaves an invalid index "
+			"behind, which must be dropped");
+	str_release(&what);
+	str_release(&name);
+}
+
+/* A statement alone is a transaction of its own, and told as a statement. */
+static void session_transaction(const struct pg_result *rows, bool active, struct plan *plan)
+{
+	bool wrote = pg_flag(rows, 0, S_WROTE);
+	char began[CLOCK_TEXT_MAX];
+	struct str id;
+	int64_t start = 0;
+
+	if (!pg_time(rows, 0, S_XACT_START, &start) || (active && !wrote))
+		return;
+	str_init(&id, 128);
+	clock_format_utc(began, start, 6);
+	str_addf(&id, "begun %s", began);
+	if (!wrote)
+		plan_add(&plan->destroys, "its open transaction, which has written nothing yet",
+			NULL);
 	else
-		snprintf(buf, CLOCK_TEXT_MAX, "unknown");
+		plan_add(&plan->destroys,
+			"its open transaction, which has written: all of that is rolled back",
+			since_ms(rows, S_XACT_START) >= LONG_MS ? id.s : NULL);
+	if (wrote && active)
+		plan_warn(plan, "rolling back what a long statement did may take as long");
+	str_release(&id);
 }
 
 /* What it executes, or what its transaction has done. */
@@ -189,40 +259,16 @@ static void session_work(
 	const struct postgres *p, const struct pg_result *rows, bool terminate, struct plan *plan)
 {
 	bool active = str_eq(pg_text(rows, 0, S_STATE, NULL), "active");
-	char age[CLOCK_TEXT_MAX], what[128];
-	struct str query;
+	char what[96];
 
-	str_init(&query, 4096);
-	age_of(age, rows, S_QUERY_START);
-	if (active) {
-		snprintf(what, sizeof(what), "the statement that it executes, for %s", age);
-		plan_add(&plan->destroys, what,
-			source_option_int(p->config, "query_text")
-				? pg_shown(&query, rows, 0, S_QUERY, QUERY_SHOWN)
-				: NULL);
-	}
-	if (active && pg_flag(rows, 0, S_CONCURRENTLY))
-		plan_warn(plan,
-			"it builds an index CONCURRENTLY: cut off, it leaves an invalid index "
-			"behind, which must be dropped");
-	/* A statement alone is a transaction of its own. */
-	if (pg_flag(rows, 0, S_IN_TRANSACTION) && (!active || pg_flag(rows, 0, S_WROTE))) {
-		bool wrote = pg_flag(rows, 0, S_WROTE);
-
-		plan_add(&plan->destroys,
-			wrote ? "its open transaction, which has written: all of that is rolled "
-				"back"
-			      : "its open transaction, which has written nothing yet",
-			NULL);
-		if (wrote && active)
-			plan_warn(plan, "rolling back what a long statement did may take as long");
-	}
+	if (active)
+		session_statement(p, rows, terminate, plan);
+	session_transaction(rows, active, plan);
 	if (terminate && pg_number(rows, 0, S_OTHER_LOCKS)) {
 		snprintf(what, sizeof(what), "%" PRId64 " other locks of its transaction",
 			pg_number(rows, 0, S_OTHER_LOCKS));
 		plan_add(&plan->destroys, what, NULL);
 	}
-	str_release(&query);
 }
 
 static void session_pooled(const struct pg_target *t, struct plan *plan)

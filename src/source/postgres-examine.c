@@ -104,6 +104,27 @@ static void report_sight(const struct postgres *p, struct report *report)
 	str_release(&grant);
 }
 
+/* What the verbs need beside signals; their needs stand in postgres-act.c. */
+static void report_acts(const struct postgres *p, struct report *report)
+{
+	const char *channel = source_option_text(p->config, "step_down_channel");
+
+	if (p->pooling != POOLING_NONE)
+		report_add(report, "note", "acts", "Connect to the server itself.",
+			"nothing can be done through a pooler: whose session it would be can't be "
+			"told");
+	else if (!channel || !*channel)
+		report_add(report, "note", "step-down",
+			"Where holders LISTEN on a channel, name it in step_down_channel.",
+			"no session can be asked to step down");
+	else if (p->facts.in_recovery)
+		report_add(report, "note", "step-down", "Ask on the primary.",
+			"on a standby NOTIFY does not work: no session can be asked to step down");
+	else
+		report_add(report, "ok", "step-down", NULL,
+			"sessions are asked on the channel of step_down_channel");
+}
+
 static void report_pooler(const struct postgres *p, struct report *report)
 {
 	if (p->pooling == POOLING_NONE)
@@ -168,6 +189,7 @@ int postgres_examine(void *state, struct round *r, struct report *report, struct
 	report_standing(p, report);
 	report_sight(p, report);
 	report_pooler(p, report);
+	report_acts(p, report);
 	if (rc) {
 		report_add(report, "fail", "locks", NULL, "%s", err->text);
 		return p->pretends ? 0 : rc;

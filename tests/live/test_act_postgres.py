@@ -261,6 +261,26 @@ class Cancel(Case):
         self.assertEqual(drive.send()["kind"], "changed")
         self.assertEqual(holder.result()[0][1], "2")
 
+    def test_what_is_told_again_directly_before_is_comparable(self):
+        """What has an id is compared by it: a statement that goes on is the same, another one of the same text is not."""
+        holder = self.wire("worker-1", lock=5)
+
+        def told(verb):
+            plan = self.drive().poll().order(verb, "app:5", holder.start()).plan()
+            return [item["id"] for item in plan["destroys"] if "statement" in item["what"]]
+        holder.send("select pg_sleep(2.5)")
+        time.sleep(0.1)
+        first = told("cancel")
+        self.assertEqual(told("release"), [""])  # a short one, so far
+        time.sleep(2)
+        self.assertEqual(told("cancel"), first)
+        self.assertEqual(told("release"), first)
+        holder.result()
+        holder.send("select pg_sleep(2.5)")
+        time.sleep(0.1)
+        self.assertNotEqual(told("cancel"), first)
+        holder.result()
+
     def test_a_waiters_request_is_cancelled(self):
         holder, waiter = self.wire("worker-1", lock=4), self.waiter(4, "worker-2")
         drive = self.drive()
