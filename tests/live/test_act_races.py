@@ -3,22 +3,27 @@ The race: between what the screen showed and what is sent, the holder changes. W
 servers, real concurrency, random moments: BATON_RACES says how many races are run (`./bootstrap check --long`: 10,000).
 """
 
+import json
 import os
 import random
 import threading
 import time
 import unittest
 
-from servers import Drive, Etcd, Postgres, SqlError, VERSIONS, Wire, WireClosed, b64
+from servers import Drive, Etcd, Home, Postgres, SqlError, VERSIONS, Wire, WireClosed, b64
 
 RACES = int(os.environ.get("BATON_RACES", "600"))
+BY_PROGRAM = max(8, RACES // 100)  # of them as many more by `baton act`, where a race takes a second
 LANES = 4
 LATEST_S = 0.012  # the change comes at a random moment within so long
+LATEST_PROGRAM_S = 0.15
 DATABASE = "app"
 
 
 class Lane(threading.Thread):
     """One of several that race at the same time, each with a connection of its own. race() is one race."""
+
+    latest_s = LATEST_S
 
     def __init__(self, number, races, seed):
         super().__init__(daemon=True)
@@ -38,7 +43,7 @@ class Lane(threading.Thread):
 
     def beside(self, change):
         """Runs the change in a thread of its own, at a random moment; returns the thread."""
-        delay = self.random.random() * LATEST_S if self.random.random() < 0.9 else 0
+        delay = self.random.random() * self.latest_s if self.random.random() < 0.9 else 0
         self.failed = None
 
         def work():
@@ -51,18 +56,21 @@ class Lane(threading.Thread):
         thread.start()
         return thread
 
-    def act(self, drive):
+    def order(self, verb, path, key):
+        self.drive.order(verb, path, key)
+
+    def act(self):
         """What the gate does: perhaps waits for the operator, plans, perhaps waits, sends; or sends at once."""
         if self.random.random() < 0.3:
             time.sleep(self.random.random() * LATEST_S)
         if self.random.random() < 0.6:
-            plan = drive.plan()
+            plan = self.drive.plan()
             assert plan["rc"] == 0, plan
             if plan["verdict"] == "changed" and self.random.random() < 0.5:
                 return "changed"
             if self.random.random() < 0.3:
                 time.sleep(self.random.random() * LATEST_S / 2)
-        effect = drive.send()
+        effect = self.drive.send()
         assert effect["kind"] in ("done", "changed"), effect
         return effect["kind"]
 
@@ -116,9 +124,10 @@ class PostgresLane(Lane):
         change = self.random.choice([self.ends, self.passes_on, self.takes_again, self.stays])
         forged = self.random.random() < 0.1
         key = f"{self.holder.pid}@{self.holder.started - forged}"
-        self.drive.poll().order("release", self.path, key)
+        self.drive.poll()
+        self.order("release", self.path, key)
         thread = self.beside(change)
-        kind = self.act(self.drive)
+        kind = self.act()
         hit = False
         try:
             self.wait_for(thread)
@@ -189,15 +198,18 @@ class EtcdLane(Lane):
         pass
 
     def race(self):
-        change = self.random.choice([self.is_made_again, self.is_made_again, self.is_swapped_at_once,
-                                     self.moves_to_another_lease, self.goes, self.stays])
+        change = self.random.choice(self.changes())
         self.newest, self.moved = None, False
         self.poll_until(f"rev:{self.revision}")
-        self.drive.order(self.random.choice(["release", "step-down"]), self.name, f"rev:{self.revision}")
+        self.order(self.random.choice(["release", "step-down"]), self.name, f"rev:{self.revision}")
         thread = self.beside(change)
-        kind = self.act(self.drive)
+        kind = self.act()
         self.wait_for(thread)
         return self.judge(change, kind)
+
+    def changes(self):
+        return [self.is_made_again, self.is_made_again, self.is_swapped_at_once, self.moves_to_another_lease, self.goes,
+                self.stays]
 
     def poll_until(self, key):
         deadline = time.monotonic() + 10
@@ -226,6 +238,34 @@ class EtcdLane(Lane):
         self.server.delete(self.key)
         self.revision = self.server.put(self.key, "node-a", self.lease)
         return f"{change.__name__}:{kind}"
+
+
+class ByProgram:
+    """The same races with `baton act`: the whole gate, in a process for each act."""
+
+    latest_s = LATEST_PROGRAM_S
+    home = None  # set by whoever makes the lane
+
+    def order(self, verb, path, key):
+        self.words = ["act", verb, f"{self.source}/{path}", "--expect", key, "--reason", "a race", "--yes", "--json"]
+
+    def act(self):
+        done = self.home.baton(*self.words)
+        outcome = json.loads(done.out)["outcome"]
+        assert (done.code, outcome) in ((0, "done"), (11, "changed")), done
+        return outcome
+
+
+class PostgresProgramLane(ByProgram, PostgresLane):
+    source = "orders"
+
+
+class EtcdProgramLane(ByProgram, EtcdLane):
+    source = "ctl"
+
+    def changes(self):
+        # --expect names a create_revision, which stays when a key moves to another lease before the program looks.
+        return [change for change in super().changes() if change != self.moves_to_another_lease]
 
 
 class Races(unittest.TestCase):
@@ -264,6 +304,21 @@ class Races(unittest.TestCase):
                 seen = self.run_lanes([EtcdLane(server, n, share, n) for n in range(LANES)])
                 print("#", share * LANES, "races:", seen)
                 self.both_ways(seen, "is_made_again", "is_swapped_at_once")
+
+    def test_by_the_program(self):
+        with Postgres() as pg, Etcd("3.4") as etcd, Home(f"""
+sources:
+  orders: {{kind: postgres, environment: lab, conninfo: "{pg.conninfo(DATABASE)}"}}
+  ctl: {{kind: etcd, environment: lab, endpoints: ["{etcd.url}"],
+         prefixes: [{{prefix: elections/, mechanism: election}}]}}
+""") as home:
+            pg.database(DATABASE)
+            share = BY_PROGRAM // LANES
+            lanes = [PostgresProgramLane(pg, n, share, n) for n in range(LANES // 2)]
+            lanes += [EtcdProgramLane(etcd, n, share, n) for n in range(LANES // 2)]
+            for lane in lanes:
+                lane.home = home
+            print("#", share * LANES, "races:", self.run_lanes(lanes))
 
 
 if __name__ == "__main__":
