@@ -16,10 +16,15 @@ static int look_load(struct look *look, const struct cli *cli, struct err *err)
 		return rc;
 	if (cli->n_sources)
 		rc = settings_choose(look->settings, cli->sources, cli->n_sources, err);
-	if (!rc && !look->settings->n_sources)
+	if (!rc && !look->settings->n_sources) {
+		/* More than an error's text holds: said here, whole. */
+		if (look->settings->looked_for && !look->quiet)
+			fputs(look->settings->looked_for, stderr);
 		rc = err_set(err, ERR_CONFIG, "%s",
-			look->settings->looked_for ? look->settings->looked_for
-						   : "the config names no source");
+			!look->settings->looked_for ? "the config names no source"
+			: look->quiet               ? look->settings->looked_for
+						    : "");
+	}
 	if (rc) {
 		settings_free(look->settings);
 		look->settings = NULL;
@@ -42,9 +47,7 @@ int look_open(
 		.started_ms = clock_mono_ms(&clock_system) };
 	rc = look_load(look, cli, quiet ? quiet : &err);
 	if (rc) {
-		if (!quiet && str_starts(err.text, "No source"))
-			fputs(err.text, stderr);
-		else if (!quiet)
+		if (!quiet && *err.text)
 			cli_complain("%s", err.text);
 		/* A name that no source has is a wrong word of the command line, not of the config.
 		 */
