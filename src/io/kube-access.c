@@ -60,6 +60,61 @@ void kube_access_release(struct kube_access *a)
 	memset(a, 0, sizeof(*a));
 }
 
+static bool equal_data(const struct kube_data *a, const struct kube_data *b)
+{
+	return a->len == b->len && (!a->len || memcmp(a->s, b->s, a->len) == 0);
+}
+
+static bool equal_pairs(const struct kube_pairs *a, const struct kube_pairs *b)
+{
+	size_t i;
+
+	for (i = 0; a->n == b->n && i < a->n; i++)
+		if (strcmp(a->items[i].name, b->items[i].name) != 0 ||
+			strcmp(a->items[i].value, b->items[i].value) != 0)
+			return false;
+	return a->n == b->n;
+}
+
+static bool equal_texts(const struct kube_texts *a, const struct kube_texts *b)
+{
+	size_t i;
+
+	for (i = 0; a->n == b->n && i < a->n; i++)
+		if (strcmp(a->items[i], b->items[i]) != 0)
+			return false;
+	return a->n == b->n;
+}
+
+static bool equal_exec(const struct kube_exec *a, const struct kube_exec *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->version == b->version && a->cluster_info == b->cluster_info &&
+	       str_eq(a->command, b->command) && equal_texts(&a->args, &b->args) &&
+	       equal_pairs(&a->env, &b->env) && str_eq(a->install_hint, b->install_hint) &&
+	       str_eq(a->cluster_config, b->cluster_config);
+}
+
+bool kube_access_equal(const struct kube_access *a, const struct kube_access *b)
+{
+	const char *texts[][2] = { { a->context, b->context }, { a->cluster, b->cluster },
+		{ a->user, b->user }, { a->file, b->file }, { a->server, b->server },
+		{ a->name_space, b->name_space }, { a->server_name, b->server_name },
+		{ a->ca_file, b->ca_file }, { a->proxy_url, b->proxy_url }, { a->token, b->token },
+		{ a->token_file, b->token_file }, { a->cert_file, b->cert_file },
+		{ a->key_file, b->key_file }, { a->as, b->as }, { a->as_uid, b->as_uid } };
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(texts); i++)
+		if (!str_eq(texts[i][0], texts[i][1]))
+			return false;
+	return a->insecure == b->insecure && a->no_compression == b->no_compression &&
+	       equal_data(&a->ca, &b->ca) && equal_data(&a->cert, &b->cert) &&
+	       equal_data(&a->key, &b->key) && equal_exec(a->exec, b->exec) &&
+	       equal_texts(&a->as_groups, &b->as_groups) && equal_pairs(&a->as_extra, &b->as_extra);
+}
+
 const char *kube_access_method(const struct kube_access *a)
 {
 	if (!a->context && a->token_file)

@@ -84,6 +84,9 @@ struct kube_access {
 /* Frees what it holds (secrets are wiped first), and leaves it zeroed. */
 void kube_access_release(struct kube_access *a);
 
+/* Whether both say the same. */
+bool kube_access_equal(const struct kube_access *a, const struct kube_access *b);
+
 /* Who we are in a word or two, for `doctor`: "token", "token file", "client certificate", "exec
  * plugin", "service account", "nobody (no credentials)". */
 const char *kube_access_method(const struct kube_access *a);

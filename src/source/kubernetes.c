@@ -71,26 +71,6 @@ static int open_namespaces(struct kube *k, struct err *err)
 	return 0;
 }
 
-static int open_access(struct kube *k, struct err *err)
-{
-	struct kube_where where = {
-		.kubeconfig = source_option_text(k->config, "kubeconfig"),
-		.context = source_option_text(k->config, "context"),
-		.in_cluster = source_option_int(k->config, "in_cluster") == 1,
-	};
-	int rc;
-
-	if (where.in_cluster && (where.kubeconfig || where.context))
-		return err_set(err, ERR_CONFIG,
-			"in_cluster stands beside %s: the service account of a pod has no context",
-			where.kubeconfig ? "kubeconfig" : "context");
-	rc = kube_access_find(&where, &k->access, err);
-	if (rc)
-		return rc;
-	k->client = rest_client_new(&k->access, &clock_system, err);
-	return k->client ? 0 : err->code ? (int)err->code : ERR_CONFIG;
-}
-
 static void kube_close(void *state)
 {
 	struct kube *k = state;
@@ -125,7 +105,7 @@ static int kube_open(const struct source_config *config, void **ret_state, struc
 		k->asks[ask].asked_ms = TIME_UNKNOWN;
 	map_init(&k->events);
 	k->store = kube_store_new(zone_load);
-	rc = open_access(k, err);
+	rc = kube_access_open(k, err);
 	if (!rc)
 		rc = open_namespaces(k, err);
 	if (rc) {
@@ -266,8 +246,8 @@ static void poll_tell(struct kube *k)
 }
 
 /* After a failure: what is in flight is given up, and the next poll goes on from what is known,
- * over a new connection. */
-static void poll_failed(struct kube *k)
+ * over a new connection, and with what the kubeconfig says by then. */
+static void poll_failed(struct kube *k, int failure)
 {
 	if (!k->unread && !k->told_all)
 		return;
@@ -275,6 +255,7 @@ static void poll_failed(struct kube *k)
 	kube_asks_stop(k);
 	kube_streams_stop(k);
 	rest_drop(k->client);
+	kube_access_renew(k, failure);
 }
 
 static int kube_poll(void *state, struct round *r, struct err *err)
@@ -289,9 +270,9 @@ static int kube_poll(void *state, struct round *r, struct err *err)
 	rc = poll_all(k, err);
 	if (!rc)
 		rc = poll_looks(k, err);
-	if (rc)
-		poll_failed(k);
 	poll_costs(k);
+	if (rc)
+		poll_failed(k, rc);
 	if (!rc)
 		poll_tell(k);
 	else if (k->self_changed && k->told_all)

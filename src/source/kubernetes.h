@@ -152,6 +152,16 @@ struct kube {
 struct rest_wait kube_wait(const struct kube *k, int64_t until_ms);
 struct kube_now kube_now(const struct kube *k);
 
+/* ---- kubernetes-access.c ---- */
+/* Reads the kubeconfig and makes the client. */
+int kube_access_open(struct kube *k, struct err *err);
+/*
+ * After a failure that the kubeconfig may be the reason of (no connection, a certificate,
+ * credentials): reads it again, the same context, and takes another client where it says something
+ * new. Whatever is wrong with it now leaves the old one. Nothing may be in flight.
+ */
+void kube_access_renew(struct kube *k, int failure);
+
 /* ---- kubernetes-stream.c ---- */
 extern const struct kube_resource kube_resources[KUBE_KINDS];
 /* Makes the streams: of the namespaces, or of all. */

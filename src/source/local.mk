@@ -18,6 +18,7 @@ src_libsource_a_SOURCES = \
 	src/source/etcd-ttl.c \
 	src/source/etcd-write.c src/source/etcd-write.h \
 	src/source/kubernetes.c src/source/kubernetes.h \
+	src/source/kubernetes-access.c \
 	src/source/kubernetes-ask.c \
 	src/source/kubernetes-examine.c \
 	src/source/kubernetes-look.c \

@@ -239,6 +239,56 @@ static void test_paths_belong_to_their_file(void **state)
 	kubeconfig_free(k);
 }
 
+/* Each field counts. */
+static void test_equal(void **state)
+{
+	static const char all[] =
+		"current-context: x\n"
+		"contexts: [{name: x, context: {cluster: c, user: u, namespace: ns}}]\n"
+		"clusters: [{name: c, cluster: {server: s, tls-server-name: nn, proxy-url: "
+		"\"http://p\",\n"
+		"  insecure-skip-tls-verify: true, disable-compression: true}}]\n"
+		"users: [{name: u, user: {client-certificate-data: QUFB, client-key-data: QkJC,\n"
+		"  token: tt, as: aa, as-uid: ii, as-groups: [gg], as-user-extra: {kk: [vv]},\n"
+		"  exec: {apiVersion: client.authentication.k8s.io/v1, command: cc, args: [rr],\n"
+		"  env: [{name: ee, value: ff}], installHint: hh, interactiveMode: Never}}}]\n";
+	static const char *const words[] = { "namespace: ns", "server: s", "name: nn", "http://p",
+		"verify: true", "compression: true", "QUFB", "QkJC", "token: tt", "as: aa", "ii",
+		"gg", "kk", "vv", "command: cc", "args: [rr", "ee", "ff", "hh" };
+	struct kube_access a, b;
+	struct kubeconfig *k, *l;
+	struct err err = { 0 };
+	char *text = xstrdup(all);
+	size_t i;
+
+	(void)state;
+	put("a", all);
+	k = load("a", NULL);
+	if (kubeconfig_resolve(k, NULL, &a, &err))
+		fail_msg("%s", err.text);
+	assert_true(kube_access_equal(&a, &a));
+	for (i = 0; i < ARRAY_LEN(words); i++) {
+		char *last = strstr(text, words[i]) + strlen(words[i]) - 1;
+
+		if (str_ends(words[i], "true"))
+			memcpy(last - 3, "  no", 4);
+		else
+			*last = *last == 'C' ? 'B' : 'C';
+		put("a", text);
+		l = load("a", NULL);
+		if (kubeconfig_resolve(l, NULL, &b, &err))
+			fail_msg("%s: %s", words[i], err.text);
+		if (kube_access_equal(&a, &b))
+			fail_msg("%s makes no difference", words[i]);
+		kube_access_release(&b);
+		kubeconfig_free(l);
+		memcpy(text, all, sizeof(all));
+	}
+	kube_access_release(&a);
+	kubeconfig_free(k);
+	free(text);
+}
+
 static void test_finding(void **state)
 {
 	const struct place *place = *state;
@@ -299,6 +349,7 @@ int main(void)
 		TEST(test_places),
 		TEST(test_paths),
 		TEST(test_paths_belong_to_their_file),
+		TEST(test_equal),
 		TEST(test_finding),
 	};
 
