@@ -344,6 +344,39 @@ static void source_lost(struct source_judging *j)
 /* ---- Kubernetes ---- */
 
 /*
+ * Whoever leads the controllers starts the runs and counts those that are over. When nobody does,
+ * each CronJob looks as if it were at fault itself.
+ */
+static void source_controllers(struct source_judging *j)
+{
+	const struct lease_clock clock = { j->in->now_ms, j->in->now_us, j->in->seen_ms };
+	const struct picture_slot *slot;
+	char id[160], ago[CLOCK_TEXT_MAX], who[WHO_MAX];
+	int64_t silence, duration;
+
+	snprintf(id, sizeof(id), "%.64slease/kube-system/kube-controller-manager", j->self->id);
+	/* Looking for a slot changes nothing of a picture. */
+	slot = j->in->pic && j->in->memory
+		       ? picture_find((struct picture *)(uintptr_t)j->in->pic, id)
+		       : NULL;
+	if (!slot || !singleton_holder(slot->s))
+		return;
+	silence = lease_silence_ms(slot->s, memory_find(j->in->memory, id), &clock);
+	duration = lease_duration_ms(slot->s);
+	if (silence == TIME_UNKNOWN || duration == TIME_UNKNOWN || silence < duration)
+		return;
+	clock_format_age(ago, silence);
+	verdict_add(j->out, FINDING_CONTROLLERS_STOPPED, SEVERITY_WARN, TIME_UNKNOWN,
+		"Nobody leads the controllers: the Lease of %s was not seen to be renewed for %s. "
+		"No "
+		"slot is started, and no run is counted as over, while that is so.",
+		judging_name(who, singleton_holder(slot->s)->identity), ago);
+	verdict_advise(j->out, "Look at kube-controller-manager, and whether it may write to the "
+			       "API server, before any CronJob.");
+	verdict_evidence_text(j->out, DETAIL_CONTROLLER, singleton_holder(slot->s)->identity);
+}
+
+/*
  * Heartbeats of nodes and API servers are Leases by form only: nobody is elected, so one that is
  * old is no dead leader.
  */
@@ -392,7 +425,7 @@ void judge_source(
 {
 	static void (*const rules[])(struct source_judging * j) = { source_skew, source_standby,
 		source_unsupported, source_lock_table, source_read_only, source_members,
-		source_term, source_lost, source_heartbeats, source_orphans };
+		source_term, source_lost, source_controllers, source_heartbeats, source_orphans };
 	struct source_judging j = { .in = in, .out = out, .self = in->self };
 	bool all_stale;
 	size_t i;
