@@ -314,6 +314,7 @@ static void list_whole(struct kube_stream *s)
 	if (!s->told)
 		s->k->hidden = true;
 	s->refused = false;
+	s->doubt_ms = 0;
 	s->told = s->fresh = true;
 	s->tries = 0;
 	s->state = STREAM_LISTED;
@@ -367,6 +368,8 @@ static int watch_line(void *arg, const char *line, size_t len, struct err *err)
 			rest_server(s->k->client), s->resource->word);
 	if (type == KUBE_ERROR)
 		return watch_error(s, object, object_len, err);
+	s->watched = true;
+	s->doubt_ms = 0;
 	watch_version(s, object, object_len);
 	if (type == KUBE_BOOKMARK || type == KUBE_OTHER)
 		return 0;
@@ -438,7 +441,7 @@ static void stream_refused(struct kube_stream *s, enum kube_stream_state state)
 	if (s->resource->kind == KUBE_NODES)
 		kube_store_nodes_known(s->k->store, false);
 	kube_store_redo(s->k->store);
-	s->told = false;
+	s->told = s->watched = false;
 }
 
 /* May not be listed: in all namespaces, then at least in the context's own. */
@@ -463,17 +466,17 @@ static int stream_busy(struct kube_stream *s, const struct rest_answer *answer, 
 
 	s->state = s->state == STREAM_WATCHING ? STREAM_LISTED : STREAM_IDLE;
 	s->not_before_ms = now_ms + wait_ms;
-	err_set(&s->busy, ERR_BUSY,
-		"%s takes no more requests now, and asks to come back in %lld s",
+	err_set(&s->why, ERR_BUSY, "%s takes no more requests now, and asks to come back in %lld s",
 		rest_server(s->k->client), (long long)(wait_ms + 999) / 1000);
 	if (s->not_before_ms < round_deadline_ms(s->k->r))
 		return 0;
-	*err = s->busy;
+	*err = s->why;
 	return ERR_BUSY;
 }
 
-static int stream_no_api(struct kube_stream *s)
+static int stream_no_api(struct kube_stream *s, const struct err *why)
 {
+	s->why = *why;
 	if (s->resource->versions[s->api + 1] && !s->told) {
 		s->api++;
 		s->state = STREAM_IDLE;
@@ -481,6 +484,21 @@ static int stream_no_api(struct kube_stream *s)
 	}
 	stream_refused(s, STREAM_ABSENT);
 	return 0;
+}
+
+/*
+ * What was allowed a moment ago is refused: a server that has just started refuses everybody until
+ * it has read its own rules. For a while that is a failure, and the picture stays.
+ */
+static bool stream_doubts(struct kube_stream *s)
+{
+	int64_t now_ms = round_now_ms(s->k->r);
+
+	if (s->state == STREAM_WATCHING ? !s->watched : !s->told)
+		return false;
+	if (!s->doubt_ms)
+		s->doubt_ms = now_ms;
+	return now_ms - s->doubt_ms < KUBE_DOUBT_MS;
 }
 
 /* A failure that may be this stream's alone; others are the connection's. */
@@ -493,6 +511,9 @@ static int stream_failed(
 		return stream_anew(s, &why, err);
 	switch (rc) {
 	case ERR_DENIED:
+		if (stream_doubts(s))
+			break;
+		s->why = *err;
 		if (s->state == STREAM_WATCHING && s->told && !s->unwatched) {
 			s->unwatched = s->k->hidden = true;
 			s->state = STREAM_LISTED;
@@ -500,7 +521,7 @@ static int stream_failed(
 		}
 		return stream_denied(s);
 	case ERR_NOTFOUND:
-		return stream_no_api(s);
+		return stream_no_api(s, err);
 	case ERR_UNSUPPORTED:
 		if (s->resource->accept) {
 			stream_refused(s, STREAM_ABSENT);
@@ -535,6 +556,7 @@ static void watch_closed(struct kube_stream *s)
 	int64_t now_ms = round_now_ms(s->k->r);
 
 	s->state = STREAM_LISTED;
+	s->watched = true;
 	/* Servers close a watch every few minutes, in good order. */
 	if (now_ms - s->begun_ms < KUBE_SHORT_WATCH_MS)
 		s->not_before_ms = now_ms + KUBE_SHORT_WATCH_MS;
@@ -572,7 +594,7 @@ static int stream_step(struct kube_stream *s, struct err *err)
 	if (now_ms < s->not_before_ms) {
 		if (s->state != STREAM_IDLE || s->not_before_ms < round_deadline_ms(s->k->r))
 			return 0;
-		*err = s->busy;
+		*err = s->why;
 		return ERR_BUSY;
 	}
 	switch (s->state) {
@@ -632,6 +654,26 @@ bool kube_streams_settled(const struct kube *k)
 		}
 	}
 	return true;
+}
+
+int kube_streams_blind(const struct kube *k, struct err *err)
+{
+	const struct kube_stream *first = NULL;
+	size_t i;
+
+	for (i = 0; i < k->n_streams; i++) {
+		const struct kube_stream *s = &k->streams[i];
+
+		if (s->resource->kind != KUBE_CRONJOBS && s->resource->kind != KUBE_LEASES)
+			continue;
+		if (s->told)
+			return 0;
+		first = first ? first : s;
+	}
+	if (!first || !first->why.code)
+		return 0;
+	*err = first->why;
+	return err->code;
 }
 
 bool kube_streams_ended(const struct kube *k)

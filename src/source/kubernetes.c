@@ -269,10 +269,14 @@ static int kube_poll(void *state, struct round *r, struct err *err)
 		k->streams[i].fresh = false;
 	rc = poll_all(k, err);
 	if (!rc)
+		rc = kube_streams_blind(k, err);
+	if (!rc)
 		rc = poll_looks(k, err);
 	poll_costs(k);
 	if (rc)
 		poll_failed(k, rc);
+	if (rc && k->hidden)
+		kube_tell_hidden(k);
 	if (!rc)
 		poll_tell(k);
 	else if (k->self_changed && k->told_all)

@@ -23,10 +23,11 @@ enum {
 	KUBE_PATIENCE_MS = 4000,    /* ... and how long it may take */
 	KUBE_DENIED_EVERY_MS = 60000,    /* what was refused is tried again */
 	KUBE_UNWATCHED_EVERY_MS = 30000, /* what may be listed and not watched is listed again */
-	KUBE_SHORT_WATCH_MS = 1000,      /* a watch that ended so soon is not begun at once again */
-	KUBE_GATHER_MS = 30,             /* what belongs together comes within so much */
-	KUBE_TOLD_EVERY_MS = 100,        /* in a storm of changes */
-	KUBE_FRESH_WATCH_MS = 2000,      /* a new watch may tell of the past first */
+	KUBE_DOUBT_MS = 15000, /* so long a refusal of what was allowed is taken for a failure */
+	KUBE_SHORT_WATCH_MS = 1000, /* a watch that ended so soon is not begun at once again */
+	KUBE_GATHER_MS = 30,        /* what belongs together comes within so much */
+	KUBE_TOLD_EVERY_MS = 100,   /* in a storm of changes */
+	KUBE_FRESH_WATCH_MS = 2000, /* a new watch may tell of the past first */
 	KUBE_CENSUS_EVERY_MS = 5 * 60 * 1000,
 	KUBE_BEAT_OLD_S = 3600, /* a heartbeat that is older than this, by the server's clock */
 	KUBE_LOOKS = 8,         /* single questions in flight */
@@ -71,15 +72,17 @@ struct kube_stream {
 	int64_t begun_ms;      /* the call */
 	int64_t not_before_ms; /* nothing is begun before */
 	int64_t denied_ms;
-	bool told;       /* it was listed whole at least once */
-	bool fresh;      /* listed or begun in this poll */
-	bool narrowed;   /* all was denied: only this namespace is seen */
-	bool unwatched;  /* it may not be watched */
-	bool gone;       /* the watch said that its past is forgotten */
-	bool late;       /* this list follows such a loss: changes are not seen as they happened */
-	bool refused;    /* it is denied or absent, and that was told */
-	unsigned tries;  /* lists begun anew in a row */
-	struct err busy; /* why nothing is begun before not_before_ms */
+	bool told;        /* it was listed whole at least once */
+	bool fresh;       /* listed or begun in this poll */
+	bool narrowed;    /* all was denied: only this namespace is seen */
+	bool unwatched;   /* it may not be watched */
+	bool gone;        /* the watch said that its past is forgotten */
+	bool late;        /* this list follows such a loss: changes are not seen as they happened */
+	bool refused;     /* it is denied or absent, and that was told */
+	unsigned tries;   /* lists begun anew in a row */
+	bool watched;     /* a watch of it was established once */
+	int64_t doubt_ms; /* since when it is refused though it was allowed; 0: it is not */
+	struct err why;   /* ... or why nothing is begun before not_before_ms */
 };
 
 enum kube_ask {
@@ -173,6 +176,8 @@ void kube_streams_stop(struct kube *k);
 int kube_streams_step(struct kube *k, struct err *err);
 /* Whether all are listed and watched, as far as may be. */
 bool kube_streams_settled(const struct kube *k);
+/* Why neither CronJobs nor Leases can be seen anywhere; 0 where some can. */
+int kube_streams_blind(const struct kube *k, struct err *err);
 /* Whether any has something to be taken. */
 bool kube_streams_ended(const struct kube *k);
 /* Whether that kind can be seen in a namespace; NULL: in all of them. */
