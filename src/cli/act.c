@@ -181,7 +181,7 @@ static void act_json(struct out *out, const struct gate_view *view, const struct
 
 static void text_overlap(struct out *out, const struct gate_item *item)
 {
-	const char *who = item->identity ? item->identity : "the old one";
+	const char *who = item->forecast ? forecast_evicted(item->forecast) : "the old one";
 
 	if (item->overlap == OVERLAP_OPEN)
 		out_text(out, "overlap  open: ");
@@ -190,8 +190,8 @@ static void text_overlap(struct out *out, const struct gate_item *item)
 	else
 		return;
 	out_text(out, who);
-	out_text(out, item->overlap == OVERLAP_OPEN ? " was not seen to stop, and may still work\n"
-						    : " was seen to stop\n");
+	out_text(out, item->overlap == OVERLAP_OPEN ? ": not seen to stop, may still work\n"
+						    : ": seen to stop\n");
 }
 
 static void text_after(struct out *out, const struct gate_item *item, const struct board *after)

@@ -183,9 +183,16 @@ static enum tristate overlap_possible(const struct forecast_input *in, enum act_
 	return group & GROUP_START ? TRI_UNKNOWN : TRI_NO;
 }
 
+const char *forecast_evicted(const struct forecast *f)
+{
+	if (f->verb == VERB_KEEP_ONE)
+		return "the others";
+	return f->identity ? f->identity : "the old one";
+}
+
 static void say_overlap(struct forecast *f, const struct forecast_input *in, struct str *out)
 {
-	const char *who = f->identity ? f->identity : "the old one";
+	const char *who = forecast_evicted(f);
 
 	if (f->overlap == TRI_NO) {
 		str_add(out, "none: it takes the work from nobody");
@@ -195,7 +202,8 @@ static void say_overlap(struct forecast *f, const struct forecast_input *in, str
 		str_add(out, "a run that is at work already goes on beside it");
 		return;
 	}
-	str_addf(out, "possible until %s is seen to stop", who);
+	str_addf(out, "possible until %s %s seen to stop", who,
+		f->verb == VERB_KEEP_ONE ? "are" : "is");
 	if (in->plan && in->plan->stops_holder)
 		str_add(out, ": it learns of it, and stops when it notices");
 	if (in->role && in->role->fenced == TRI_YES)
@@ -250,6 +258,7 @@ static void add_target(struct forecast *f, const struct order *order)
 	f->id = xstrdup(s->id);
 	f->identity = copied(order->identity);
 	f->key = copied(order->key);
+	f->about_run = target_is_run(order);
 	/* The token is the leader's, or the row's where the verb is about that. */
 	f->has_token =
 		s->has_token && (target_holds(order) || verb_word(order->verb)->about == ABOUT_ROW);
@@ -366,7 +375,7 @@ static const char *about_label(const struct forecast *f)
 	case VERB_STEP_DOWN:
 	case VERB_RELEASE:
 	case VERB_REVOKE:
-		return "takes it from";
+		return f->about_run ? "ends the run" : "takes it from";
 	case VERB_CANCEL:
 		return "cancels";
 	case VERB_KEEP_ONE:
@@ -407,8 +416,9 @@ static void tell_price(struct telling *t)
 	tell(t, "destroys");
 	add_list(&t->text, &f->keeps);
 	tell(t, "keeps");
-	if (!f->told.n && f->overlap == TRI_YES && f->identity)
-		str_addf(&t->text, "nobody: %s is not asked, and may still work", f->identity);
+	if (!f->told.n && f->request && f->overlap == TRI_YES)
+		str_addf(&t->text, "nobody: %s %s not asked, and may still work",
+			forecast_evicted(f), f->verb == VERB_KEEP_ONE ? "are" : "is");
 	else if (!f->told.n && f->request)
 		str_add(&t->text, "nobody");
 	add_list(&t->text, &f->told);
@@ -437,7 +447,7 @@ static void tell_next(struct telling *t)
 
 	if (!f->request || f->verb == VERB_CANCEL || f->verb == VERB_SUSPEND)
 		return;
-	if (f->successor || f->overlap == TRI_YES)
+	if (f->successor || (f->overlap == TRI_YES && !f->about_run))
 		str_add(&t->text, f->successor ? f->successor : "nobody is seen to wait");
 	if (t->text.len)
 		add_gap(&t->text, f);

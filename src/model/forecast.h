@@ -30,6 +30,7 @@ struct forecast {
 	char *identity;    /* of the claim or run that it is about; NULL: about the row itself */
 	char *key;         /* of the same */
 	char *environment; /* of the source; NULL */
+	bool about_run;    /* the target is a run */
 	bool has_token;    /* of the target: the leader's token where it is the leader */
 	int64_t token;
 	int64_t at_us; /* our wall clock when it was made */
@@ -68,6 +69,8 @@ void forecast_refuse(struct forecast *f, const char *reason);
 
 /* "ok", "missing", "unknown" */
 const char *permission_word(enum tristate permission);
+/* Who may work on unseen afterwards, in words: the target, or "the others" of keep-one. */
+const char *forecast_evicted(const struct forecast *f);
 
 /*
  * The forecast as sentences, a label and a text each, in the order of the dialog: takes it from,

@@ -61,3 +61,7 @@ tests_bin_test_model_runs_judged_LDADD = $(MODEL_TEST_LIBS)
 unit_tests += tests/bin/test-model-holding
 tests_bin_test_model_holding_SOURCES = tests/unit/model/test-holding.c tests/unit/unit.h
 tests_bin_test_model_holding_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-forecast
+tests_bin_test_model_forecast_SOURCES = tests/unit/model/test-forecast.c tests/unit/unit.h
+tests_bin_test_model_forecast_LDADD = $(MODEL_TEST_LIBS)
