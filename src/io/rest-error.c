@@ -43,7 +43,9 @@ int rest_error_transport(const struct rest_ended *e, struct err *err)
 
 	switch (e->rc) {
 	case CURLE_COULDNT_RESOLVE_PROXY:
+#if LIBCURL_VERSION_NUM >= 0x074900
 	case CURLE_PROXY:
+#endif
 		return error_proxy(e, err);
 	case CURLE_COULDNT_CONNECT:
 		if (e->place->proxy)
