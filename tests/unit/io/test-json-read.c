@@ -25,26 +25,26 @@ static void test_values(void **state)
 	bool yes = false;
 
 	(void)state;
-	assert_true(json_object(&r));
-	assert_true(json_member(&r, &name) && json_is(&name, "a"));
-	assert_true(json_int(&r, &n));
+	assert_true(json_read_object(&r));
+	assert_true(json_read_member(&r, &name) && json_is(&name, "a"));
+	assert_true(json_read_int(&r, &n));
 	assert_int_equal(n, -12);
-	assert_true(json_member(&r, &name) && json_is(&name, "b"));
-	assert_true(json_string(&r, &text) && json_is(&text, "x"));
-	assert_true(json_member(&r, &name) && json_is(&name, "c"));
-	assert_true(json_bool(&r, &yes) && yes);
-	assert_true(json_member(&r, &name) && json_is(&name, "d"));
-	assert_true(json_array(&r));
-	assert_true(json_item(&r) && json_int(&r, &n) && n == 1);
-	assert_true(json_item(&r));
+	assert_true(json_read_member(&r, &name) && json_is(&name, "b"));
+	assert_true(json_read_string(&r, &text) && json_is(&text, "x"));
+	assert_true(json_read_member(&r, &name) && json_is(&name, "c"));
+	assert_true(json_read_bool(&r, &yes) && yes);
+	assert_true(json_read_member(&r, &name) && json_is(&name, "d"));
+	assert_true(json_read_array(&r));
+	assert_true(json_read_item(&r) && json_read_int(&r, &n) && n == 1);
+	assert_true(json_read_item(&r));
 	text = json_raw(&r);
 	assert_true(json_is(&text, "{\"e\":2}"));
-	assert_false(json_item(&r));
-	assert_true(json_member(&r, &name) && json_is(&name, "f"));
+	assert_false(json_read_item(&r));
+	assert_true(json_read_member(&r, &name) && json_is(&name, "f"));
 	/* No whole number: walked over. */
-	assert_false(json_int(&r, &n));
+	assert_false(json_read_int(&r, &n));
 	assert_int_equal(n, 1);
-	assert_false(json_member(&r, &name));
+	assert_false(json_read_member(&r, &name));
 	assert_false(r.bad);
 }
 
@@ -55,15 +55,15 @@ static void test_other_types_are_walked_over(void **state)
 	int64_t n = 0;
 
 	(void)state;
-	assert_true(json_object(&r));
-	assert_true(json_member(&r, &name));
-	assert_false(json_string(&r, &text));
+	assert_true(json_read_object(&r));
+	assert_true(json_read_member(&r, &name));
+	assert_false(json_read_string(&r, &text));
 	assert_true(json_is(&text, "kept"));
-	assert_true(json_member(&r, &name));
-	assert_false(json_object(&r));
-	assert_true(json_member(&r, &name) && json_int(&r, &n));
+	assert_true(json_read_member(&r, &name));
+	assert_false(json_read_object(&r));
+	assert_true(json_read_member(&r, &name) && json_read_int(&r, &n));
 	assert_int_equal(n, 5);
-	assert_false(json_member(&r, &name));
+	assert_false(json_read_member(&r, &name));
 	assert_false(r.bad);
 }
 
@@ -89,7 +89,7 @@ static void test_numbers(void **state)
 		struct json_read r = reader(cases[i].text);
 		int64_t n = 0;
 
-		assert_int_equal(json_int(&r, &n), cases[i].good);
+		assert_int_equal(json_read_int(&r, &n), cases[i].good);
 		assert_int_equal(n, cases[i].value);
 	}
 }
@@ -134,8 +134,8 @@ static void test_what_is_no_json(void **state)
 		struct json_read r = reader(texts[i]);
 		struct json_text name;
 
-		if (json_object(&r))
-			while (json_member(&r, &name))
+		if (json_read_object(&r))
+			while (json_read_member(&r, &name))
 				json_skip(&r);
 		assert_true(r.bad);
 	}
