@@ -21,30 +21,35 @@ enum {
 
 /* ---- asking, on a terminal ---- */
 
-/* A line from the terminal, without its end; false at its end. */
-static bool ask_line(const char *prompt, char *line, size_t size)
+/* A line from the terminal, without its end; false at its end, and when we are asked to end. */
+static bool ask_line(const struct verb_call *call, const char *prompt, char *line, size_t size)
 {
+	struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+		{ .fd = call->signals, .events = POLLIN } };
+
 	fputs(prompt, stderr);
 	fflush(stderr);
-	if (!fgets(line, (int)size, stdin))
+	if (poll(fds, 2, -1) < 0 || !fds[0].revents || !fgets(line, (int)size, stdin))
 		return false;
 	line[strcspn(line, "\n")] = '\0';
 	return true;
 }
 
-static bool ask_reason(const struct cli *cli, char *reason)
+static bool ask_reason(const struct cli *cli, const struct verb_call *call, char *reason)
 {
 	snprintf(reason, ANSWER_MOST, "%s", cli->reason ? cli->reason : "");
 	if (reason[0])
 		return true;
-	return ask_line("reason > ", reason, ANSWER_MOST) && reason[0];
+	return ask_line(call, "reason > ", reason, ANSWER_MOST) && reason[0];
 }
 
 /* As the console's dialog asks: what it would do, why, and the name typed. Enter alone leaves. */
-static void act_ask(const struct cli *cli, struct gate *gate, const struct gate_view *view)
+static void act_ask(
+	const struct cli *cli, const struct verb_call *call, const struct gate_view *view)
 {
 	char typed[ANSWER_MOST], prompt[ANSWER_MOST + 80], reason[ANSWER_MOST];
 	struct show_style style = cli_style(cli);
+	struct gate *gate = call->gate;
 	struct err err = { 0 };
 	struct out out;
 	int tries;
@@ -52,14 +57,14 @@ static void act_ask(const struct cli *cli, struct gate *gate, const struct gate_
 	out_init(&out, STDERR_FILENO);
 	show_forecast_text(&out, &style, view->items[0].forecast, clock_wall_us(&clock_system));
 	out_close(&out);
-	if (!ask_reason(cli, reason)) {
+	if (!ask_reason(cli, call, reason)) {
 		gate_cancel(gate);
 		return;
 	}
 	snprintf(prompt, sizeof(prompt), "type %.4000s to go on, or Enter to leave it as it is > ",
 		view->to_type);
 	for (tries = 0; tries < ASKED_MOST; tries++) {
-		if (!ask_line(prompt, typed, sizeof(typed)) || !typed[0])
+		if (!ask_line(call, prompt, typed, sizeof(typed)) || !typed[0])
 			break;
 		if (gate_confirm(gate, typed, reason, &err) == 0)
 			return;
@@ -260,7 +265,7 @@ static int act_carry(const struct cli *cli, const struct verb_call *call)
 	int code;
 
 	if (view->phase == GATE_PHASE_ASKING)
-		act_ask(cli, call->gate, view);
+		act_ask(cli, call, view);
 	gate_view_free(view);
 	view = verb_wait(call, GATE_PHASE_OVER);
 	if (view->items[0].absent)
@@ -294,11 +299,12 @@ static int act_usage(const struct cli *cli)
 
 static int act_run(struct cli *cli)
 {
-	struct verb_call call;
+	struct verb_call call = { .signals = -1 };
 	int code = act_usage(cli);
 
 	if (code)
 		return code;
+	verb_hold_signals(&call);
 	code = verb_begin(&call, cli, false, cli->yes ? cli->reason : NULL);
 	if (!code)
 		code = act_carry(cli, &call);

@@ -43,7 +43,7 @@ static int forecast_print(
 
 static int forecast_run(struct cli *cli)
 {
-	struct verb_call call;
+	struct verb_call call = { .signals = -1 };
 	int code = verb_begin(&call, cli, true, NULL);
 
 	if (!code) {

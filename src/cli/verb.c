@@ -4,8 +4,12 @@
 #include "base/nearest.h"
 
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 enum {
 	TICK_MS = 10,
@@ -89,7 +93,6 @@ int verb_begin(
 	};
 	struct gate_want want;
 
-	*call = (struct verb_call){ .gate = NULL };
 	if (verb < 0)
 		return unknown_verb(cli->args[0]);
 	call->verb = (enum verb)verb;
@@ -107,6 +110,32 @@ int verb_begin(
 	return 0;
 }
 
+void verb_hold_signals(struct verb_call *call)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	call->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+bool verb_interrupted(const struct verb_call *call)
+{
+	struct signalfd_siginfo info;
+
+	return call->signals >= 0 && read(call->signals, &info, sizeof(info)) > 0;
+}
+
+/* Leaves it where that is still possible; what was sent goes on to its outcome. */
+static void verb_leave(const struct verb_call *call)
+{
+	if (!gate_cancel(call->gate))
+		cli_complain("it was confirmed and can't be called back: waiting for its outcome");
+}
+
 struct gate_view *verb_wait(const struct verb_call *call, enum gate_phase phase)
 {
 	for (;;) {
@@ -115,6 +144,8 @@ struct gate_view *verb_wait(const struct verb_call *call, enum gate_phase phase)
 		if (view->phase >= phase)
 			return view;
 		gate_view_free(view);
+		if (verb_interrupted(call))
+			verb_leave(call);
 		poll(NULL, 0, TICK_MS);
 	}
 }
@@ -125,4 +156,6 @@ void verb_close(struct verb_call *call)
 	board_unref(call->board);
 	free(call->id);
 	look_close(&call->look);
+	if (call->signals >= 0)
+		close(call->signals);
 }

@@ -393,7 +393,7 @@ bool gate_cancel(struct gate *gate)
 	bool ended = false;
 
 	pthread_mutex_lock(&gate->mutex);
-	if (gate->phase == GATE_PHASE_READING && !gate->options.agreed) {
+	if (gate->phase == GATE_PHASE_READING) {
 		gate->cancelled = ended = true;
 	} else if (gate->phase == GATE_PHASE_ASKING) {
 		finish_locked(gate);

@@ -262,6 +262,39 @@ class Terminal(Acts):
         self.assertIsNone(self.holder())
 
 
+class Asked(Acts):
+    """Asked to end by a signal."""
+
+    def test_before_it_is_confirmed_nothing_happens(self):
+        home = self.home()
+        first, = self.candidates("node-a")
+        pid, master = pty.fork()
+        if pid == 0:
+            os.execve(baton_path(), [baton_path(), "act", "step-down", JOB, "--expect", "node-a"], home.env())
+        out = b""
+        while not out.endswith(b"> "):
+            self.assertTrue(select.select([master], [], [], 30)[0], out)
+            out += os.read(master, 65536)
+        os.kill(pid, signal.SIGTERM)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 10)
+        os.close(master)
+        self.assertEqual((self.holder(), home.baton("audit").out), (first.create_revision, ""))
+
+    def test_what_was_sent_gets_its_outcome(self):
+        home = self.home()
+        self.candidates("node-a", "node-b")
+        audit = os.path.join(home.state, "baton", "audit.jsonl")
+        child = home.popen("act", "step-down", JOB, "--expect", "node-a", "--reason", "x", "--yes", "--json",
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        # The old holder's lease runs on, so that it is looked after for a second.
+        wait_until(lambda: os.path.exists(audit) and os.path.getsize(audit) > 0, what="the intent", interval=0.005)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+        self.assertEqual((child.returncode, json.loads(out)["outcome"]), (0, "done"), err)
+        self.assertIn("can't be called back", err)
+        self.assertEqual([line["outcome"] for line in home.baton("audit", "--json").json_lines], [None, "done"])
+
+
 class Crash(Acts):
     def test_killed_before_the_answer(self):
         """etcd stands still while the request is out; baton is killed then."""
