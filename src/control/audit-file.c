@@ -178,6 +178,9 @@ static int audit_open(const struct audit *audit, const char *path, off_t *ret_si
 		close(fd);
 		return err_set(err, ERR_IO, "%s is no file that can be written", path);
 	}
+	/* It names people and requests: whoever made it wider, it is ours alone again. */
+	if (st.st_mode & 077)
+		fchmod(fd, 0600);
 	*ret_size = st.st_size;
 	if (fresh && sync_folder(audit, err)) {
 		close(fd);

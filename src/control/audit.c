@@ -80,6 +80,9 @@ static json_t *who_json(void)
 		ttyname_r(STDERR_FILENO, tty, sizeof(tty)) != 0)
 		tty[0] = '\0';
 	json_object_set_new(who, "user", user_json());
+	/* Who became that user, as sudo says it; what a shell may set is only a hint. */
+	if (getenv("SUDO_USER"))
+		json_object_set_new(who, "sudo_user", text_json(getenv("SUDO_USER"), WHO_MOST));
 	json_object_set_new(who, "host", text_json(host[0] ? host : NULL, WHO_MOST));
 	json_object_set_new(who, "tty", text_json(tty[0] ? tty : NULL, WHO_MOST));
 	return who;

@@ -284,5 +284,9 @@ void sample_write(struct str *out)
 		"    witnesses: [\"postgres/app:-42\", \"etcd/elections/billing\"]\n");
 	sample_thresholds(out);
 	sample_section(out, "read_only", "read_only: true\n");
+	sample_section(out, "audit",
+		"audit:\n"
+		"  program: [/usr/local/bin/keep-audit]\n"
+		"  syslog: true\n");
 	sample_section(out, "theme", "theme: dark\n");
 }

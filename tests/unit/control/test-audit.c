@@ -121,6 +121,22 @@ static void an_act_has_two_lines(void **state)
 	audit_release(&audit);
 }
 
+static void the_file_is_ours_alone(void **state)
+{
+	struct audit audit;
+	char path[256];
+	struct stat st;
+
+	audit_init(&audit, *state);
+	intent(&audit);
+	path_of(&audit, "audit.jsonl", path, sizeof(path));
+	assert_int_equal(chmod(path, 0666), 0);
+	intent(&audit);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	audit_release(&audit);
+}
+
 static void half_a_line_swallows_nothing(void **state)
 {
 	struct audit audit;
@@ -318,6 +334,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		AUDIT_TEST(an_act_has_two_lines),
+		AUDIT_TEST(the_file_is_ours_alone),
 		AUDIT_TEST(half_a_line_swallows_nothing),
 		AUDIT_TEST(hostile_texts_stay_on_their_line),
 		AUDIT_TEST(files_rotate_and_numbers_go_on),
