@@ -341,11 +341,15 @@ class ControlPlane:
         """The rights of USERS; and the namespace billing, which one of them may read."""
         create = self._create_once
         create("namespaces", {"metadata": {"name": "billing"}})
-        create("clusterroles", {"metadata": {"name": "baton"}, "rules": READ + READ_NODES})
-        create("clusterrolebindings", self._binding("baton", "ClusterRole", "baton"))
+        self.grant_more("baton", READ + READ_NODES, "baton")
         create("roles", {"metadata": {"name": "read", "namespace": "billing"}, "rules": READ})
         create("rolebindings", {**self._binding("read", "Role", "billing-reader"),
                                 "metadata": {"name": "read", "namespace": "billing"}})
+
+    def grant_more(self, name, rules, user):
+        """A ClusterRole of that name with these rules, for a user."""
+        self._create_once("clusterroles", {"metadata": {"name": name}, "rules": rules})
+        self._create_once("clusterrolebindings", self._binding(name, "ClusterRole", user))
 
     @staticmethod
     def _binding(role, kind, user):
@@ -440,7 +444,8 @@ class ControlPlane:
         owner = self.admin.get("cronjobs", cronjob, namespace)
         minute = int(time.time() // 60) - minutes_ago
         job = self.make_job(f"{cronjob}-{minute}", namespace, owner,
-                            {"batch.kubernetes.io/cronjob-scheduled-timestamp": rfc3339(minute * 60)})
+                            {"batch.kubernetes.io/cronjob-scheduled-timestamp": rfc3339(minute * 60)},
+                            **owner["spec"]["jobTemplate"]["spec"])
         active = owner["status"].get("active", []) + [{
             "apiVersion": "batch/v1", "kind": "Job", "namespace": namespace, **{
                 word: job["metadata"][word] for word in ("name", "uid", "resourceVersion")}}]
