@@ -203,7 +203,7 @@ void discovery_explain(const char *config_path, bool there, struct str *out)
 			     "kubectl\n");
 	str_add(out, "  baton init                          writes a commented config to fill in\n"
 		     "  ./bootstrap lab                     in the source tree: a private "
-		     "PostgreSQL and etcd to try\n");
+		     "PostgreSQL, etcd and Kubernetes to try\n");
 }
 
 /* As Go's strconv.ParseBool reads it, which etcdctl uses. */

@@ -4,7 +4,7 @@ Measures baton against other programs, each pair in one run on one machine, and 
 
 usage: ./bootstrap bench [--only NAME[,NAME...]] [--runs N] [--etcd VERSION] [--keys N] [--rest SECONDS] [--write FILE]
 
-  --only       of: start, keys, leases, locks, rest, change, paint (all by default)
+  --only       of: start, keys, leases, locks, rest, change, crons, kube, paint (all by default)
   --runs       how often each figure is taken (default 9)
   --etcd       "current" (default) or "3.4", the distribution's
   --keys       how many etcd keys stand for the large case (default 100000)
@@ -20,7 +20,6 @@ import json
 import os
 import platform
 import re
-import statistics
 import struct
 import subprocess
 import sys
@@ -31,73 +30,10 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
 
-from servers import Etcd, Home, Postgres, Proxy, b64, baton_path, find_program  # noqa: E402
+from kube_bench import KubeBench  # noqa: E402
+from measure import Run, Spread, cpu_of, ratio, resident_of, say  # noqa: E402
+from servers import Etcd, Home, Postgres, Proxy, b64, baton_path, find_program, kubernetes_missing  # noqa: E402
 from terminal import Terminal  # noqa: E402
-
-TICK = os.sysconf("SC_CLK_TCK")
-
-
-def say(text):
-    print(f"bench: {text}", file=sys.stderr, flush=True)
-
-
-class Spread:
-    """The runs of one figure."""
-
-    def __init__(self, values, unit="ms", scale=1000.0):
-        self.values, self.unit, self.scale = sorted(values), unit, scale
-
-    @property
-    def median(self):
-        return statistics.median(self.values)
-
-    def __str__(self):
-        low, middle, high = (value * self.scale for value in (self.values[0], self.median, self.values[-1]))
-        digits = 0 if middle >= 100 else 1 if middle >= 10 else 2
-        return f"{middle:.{digits}f} {self.unit} ({low:.{digits}f}-{high:.{digits}f}, n={len(self.values)})"
-
-
-def ratio(ours, theirs):
-    return f"{ours.median / theirs.median:.2f}"
-
-
-# A child's peak of resident memory begins with that of the process that forks it (Linux keeps signal->maxrss over exec), and this
-# one has been large: so a small one forks, times, and tells.
-MEASURE = """
-import json, os, sys, time
-started = time.monotonic()
-pid = os.fork()
-if not pid:
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(null, 1)
-    os.execvp(sys.argv[1], sys.argv[1:])
-_, status, usage = os.wait4(pid, 0)
-print(json.dumps([time.monotonic() - started, os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024,
-                  usage.ru_utime + usage.ru_stime]))
-"""
-
-
-class Run:
-    """One finished command: seconds, bytes resident at most, seconds of CPU."""
-
-    def __init__(self, argv, env):
-        done = subprocess.run([sys.executable, "-I", "-S", "-c", MEASURE, *argv], stdin=subprocess.DEVNULL,
-                              capture_output=True, env=env, check=True)
-        self.seconds, code, self.resident, self.cpu = json.loads(done.stdout)
-        assert code == 0, f"{argv}: exit {code}: {done.stderr.decode(errors='replace')}"
-
-
-def cpu_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-        fields = stat.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
-
-
-def resident_of(pid):
-    with open(f"/proc/{pid}/status", encoding="utf-8") as status:
-        return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1)) * 1024
-
 
 class Gateway:
     """Calls of etcd's JSON gateway on one connection, to fill a server quickly."""
@@ -267,6 +203,14 @@ class Bench:
                     times.append(terminal.wait_for(name.encode()) - started)
         self.table.add("a change in etcd, from the write to the screen", Spread(times), budget="100 ms")
 
+    # Kubernetes
+
+    def kube(self):
+        KubeBench(self.table, self.options).large()
+
+    def crons(self):
+        KubeBench(self.table, self.options).small()
+
     # PostgreSQL
 
     def locks(self):
@@ -361,7 +305,7 @@ def versions(options):
                       first(["htop", "--version"])])
 
 
-ALL = ("start", "keys", "leases", "locks", "rest", "change", "paint")
+ALL = ("start", "keys", "leases", "locks", "rest", "change", "crons", "kube", "paint")
 
 
 def parse():
@@ -384,6 +328,9 @@ def main():
     bench, failed, where = Bench(options), 0, machine()
     for name in options.only:
         say(name)
+        if name in ("crons", "kube") and (why := kubernetes_missing()):
+            say(f"{name} is left out: {why}")
+            continue
         try:
             getattr(bench, name)()
         except Exception as error:  # the other figures are wanted all the same

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """
-Private PostgreSQL and etcd servers with small real contenders on them, and baton's console on all of it. When the console
-is left, everything is stopped and removed.
+Private PostgreSQL and etcd servers and a Kubernetes control plane with small real contenders on them, and baton's console
+on all of it. When the console is left, everything is stopped and removed.
 
-usage: ./bootstrap lab [--no-console] [--etcd VERSION] [--seconds N] [-- BATON ARGUMENT...]
+usage: ./bootstrap lab [--no-console] [--no-kubernetes] [--etcd VERSION] [--seconds N] [-- BATON ARGUMENT...]
 
   --no-console      no console: print the path of the configuration, keep everything running until interrupted, or
                     until standard input ends
+  --no-kubernetes   leave the control plane out; where it is wanted and was never built, that is done first (minutes,
+                    once); where Go is missing, it is left out
   --etcd VERSION    "3.4": the distribution's etcd (default); "current": the newest, built on first use
   --seconds N       end by itself after so long
   -- ARGUMENT...    run this baton command in the lab instead of the console, and end with its exit code
@@ -21,11 +23,15 @@ import subprocess
 import sys
 import threading
 import time
+import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+from kube import ROLES as KUBE_ROLES, KubeLab  # noqa: E402
 from polite import Polite  # noqa: E402
-from servers import Etcd, GatewayError, Home, PgBouncer, Postgres, Proxy, SqlError, close_all, wait_until  # noqa: E402
+from servers import (ApiError, Etcd, GatewayError, Home, PgBouncer, Postgres, Proxy, SqlError, close_all,  # noqa: E402
+                     kubernetes_missing, wait_until)
+from servers.kubernetes import prepare_all, ready_made  # noqa: E402
 from servers.process import as_user  # noqa: E402
 from servers.program import TOP, baton_path  # noqa: E402
 
@@ -50,7 +56,7 @@ sources:
     endpoints: ["{attic}"]
     prefixes:
       - {{prefix: elections/, mechanism: election}}
-names:
+{kube}names:
   - {{source: orders, database: app, key: {{bigint: -42}}, name: billing-close}}
   - {{source: orders, database: app, key: {{hashtext: nightly-report}}, name: nightly-report}}
   - {{source: orders, database: app, key: {{pair: [7, -9]}}, name: two-phase}}
@@ -65,7 +71,7 @@ roles:
     idempotent: true
     fenced: false
     witnesses: ["ctl/locks/reindex"]
-thresholds:
+{kube_roles}thresholds:
   idle_holder: 5s
   stuck: 5s
   prepared_holder: 1m
@@ -73,7 +79,8 @@ thresholds:
 
 
 class Lab:
-    def __init__(self, etcd_version):
+    def __init__(self, etcd_version, with_kubernetes):
+        self.kube = self.begin_kubernetes() if with_kubernetes else None
         say("starting PostgreSQL, pgbouncer and etcd")
         self.pg = Postgres(conf={"max_prepared_transactions": "8", "deadlock_timeout": "1d"})
         self.west = Postgres()
@@ -86,14 +93,36 @@ class Lab:
             self.pg.database(name)
         self.pooler = PgBouncer(self.pg)
         self.home = Home(CONFIG.format(
+            kube=self.kube.config() if self.kube else "", kube_roles=KUBE_ROLES if self.kube else "",
             orders=self.pg.conninfo("postgres"), ctl=self.ctl.url, attic=self.attic.url,
             west=f"host=127.0.0.1 port={self.west_road.port} user=postgres dbname=postgres"))
 
+    @staticmethod
+    def begin_kubernetes():
+        """None, and why is said, where it can't be had."""
+        if why := kubernetes_missing():
+            say(f"without Kubernetes: {why}")
+            return None
+        if not ready_made():
+            say("building Kubernetes and its etcd first: some 8 minutes on two cores, and never again (--no-kubernetes leaves it out)")
+        try:
+            prepare_all()
+            say("starting a Kubernetes API server")
+            return KubeLab()
+        except unittest.SkipTest as error:
+            say(f"without Kubernetes: {error}")
+            return None
+
     def populate(self):
+        if self.kube:
+            self.kube.begin_controllers()
         say("putting contenders on them")
         for step in (self.stale, self.idle_holder, self.prepared, self.stranded, self.cycle, self.shared, self.plain,
                      self.polite, self.role, self.elections, self.orphan, self.patroni, self.far):
             step()
+        if self.kube:
+            self.kube.populate()
+            self.loop(self.pass_lease_on, 60)
         self.remember()
         self.loop(self.pass_leader_on, 60)
         self.loop(self.new_session, 45)
@@ -228,6 +257,11 @@ class Lab:
         leader.revoke()
         self.queue.append(self.ctl.candidate("elections/billing", f"node-{'abc'[len(self.queue) % 3]}", ttl=15))
 
+    def pass_lease_on(self):
+        self.pause(60)
+        if not self.ended.is_set():
+            self.kube.pass_leader_on()
+
     def orphan(self):
         """ORPHAN: a candidate key without a lease, which never expires by itself; another waits behind it."""
         self.ctl.put("elections/legacy/5f3a9c01", "node-gone")
@@ -268,7 +302,8 @@ class Lab:
             while not self.ended.is_set():
                 try:
                     step()
-                except (OSError, ValueError, SqlError, GatewayError, TimeoutError, AssertionError, KeyError) as error:
+                except (OSError, ValueError, SqlError, GatewayError, ApiError, TimeoutError, AssertionError,
+                        KeyError) as error:
                     if self.ended.is_set():
                         return
                     self.trouble = error
@@ -352,6 +387,7 @@ def parse():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-h", "--help", action="store_true")
     parser.add_argument("--no-console", action="store_true")
+    parser.add_argument("--no-kubernetes", action="store_true")
     parser.add_argument("--etcd", choices=("3.4", "current"), default="3.4")
     parser.add_argument("--seconds", type=float)
     words = sys.argv[1:]
@@ -370,7 +406,7 @@ def main():
     options, command = parse()
     ending, lab = Ending(), None
     try:
-        lab = Lab(options.etcd)
+        lab = Lab(options.etcd, not options.no_kubernetes)
         lab.populate()
         if options.no_console:
             return stay(lab, options.seconds, ending)

@@ -10,11 +10,18 @@ import tempfile
 import time
 import unittest
 
-from servers import baton_path, wait_until
+from servers import baton_path, kubernetes_missing, wait_until
 from servers.program import TOP
 
 STATES = {"DUPLICATE", "STALE", "ORPHAN", "STUCK", "EXPIRING", "CONTENDED", "HELD", "FREE"}
 FINDINGS = {"dup-holder", "stale-holder", "no-lease", "prepared-holder", "lock-cycle", "pooled-holder", "idle-holder"}
+KUBERNETES = {}
+if not kubernetes_missing():
+    KUBERNETES = {"kube/cronjob/default/ship-orders": "DUPLICATE", "kube/cronjob/default/close-books": "STUCK",
+                  "kube/cronjob/default/newsletter": "SUSPENDED", "kube/lease/default/exporter": "STALE",
+                  "kube/lease/default/given-back": "FREE"}
+    STATES |= {"SUSPENDED"}
+    FINDINGS |= {"dup-run", "forbid-blocked", "stuck-run", "never-runs"}
 
 
 class Lab:
@@ -80,7 +87,8 @@ class LabTest(unittest.TestCase):
         lab.wait_ready()
         states, findings, rows = set(), set(), []
         deadline = time.monotonic() + 90
-        while not (states >= STATES and findings >= FINDINGS) and time.monotonic() < deadline:
+        while not (states >= STATES and findings >= FINDINGS and self.kubernetes_shows(rows)) and \
+                time.monotonic() < deadline:
             board = json.loads(lab.baton("list", "--json").stdout)
             rows = board["singletons"]
             states |= {row["state"] for row in rows + board["roles"]}
@@ -110,6 +118,19 @@ class LabTest(unittest.TestCase):
         self.assertEqual(len(rows["ctl/elections/billing"]["waiters"]), 2)
         self.assertEqual(rows["ctl/locks/reindex"]["mechanism"], "etcd-lock")
         self.assertEqual(rows["ctl//service/batman/leader"]["mechanism"], "etcd-key")
+        if KUBERNETES:
+            self.check_kubernetes(rows)
+
+    @staticmethod
+    def kubernetes_shows(rows):
+        states = {row["id"]: row["state"] for row in rows}
+        return all(states.get(id) == state for id, state in KUBERNETES.items())
+
+    def check_kubernetes(self, rows):
+        for id, state in KUBERNETES.items():
+            self.assertEqual(rows[id]["state"], state, id)
+        self.assertIn(rows["kube/lease/default/billing"]["holders"][0]["identity"], ("billing-a", "billing-b", "billing-c"))
+        self.assertEqual(rows["kube/lease/default/scheduler"]["holders"][0]["identity"], "node-3")
 
     def test_who_listens_steps_down_when_asked(self):
         lab = self.start()
