@@ -475,6 +475,18 @@ void chart_row_overlaps(struct chart_row *row, const struct chart_axis *axis,
 	str_release(&tail);
 }
 
+static void put_forbidden(struct chart_row *row, const struct chart_axis *axis,
+	const struct chart_line *line, const struct chart_pen *pen)
+{
+	int now = chart_column(axis, pen->now_us), first = chart_column(axis, line->at_us),
+	    last = chart_column(axis, line->last_us);
+
+	if (first != now)
+		put_shape(row, first, SHAPE_MISSED, CHART_PAINT_MISSED, pen);
+	if (last != now)
+		put_shape(row, last, SHAPE_MISSED, CHART_PAINT_MISSED, pen);
+}
+
 void chart_row_job(struct chart_row *row, const struct chart_axis *axis, const struct chart *chart,
 	const struct chart_pen *pen)
 {
@@ -495,6 +507,10 @@ void chart_row_job(struct chart_row *row, const struct chart_axis *axis, const s
 	for (i = 0; i < chart->n_lines; i++)
 		if (chart->lines[i].run)
 			put_overlaps(row, axis, chart, &chart->lines[i], pen);
+	/* What a run kept from starting lies below its bar: the first and the last of it show. */
+	for (i = 0; i < chart->n_lines; i++)
+		if (chart->lines[i].gap == CHART_FORBIDDEN)
+			put_forbidden(row, axis, &chart->lines[i], pen);
 }
 
 /* Copies a sanitised text as far as it goes, without half a character at its end. */

@@ -150,13 +150,13 @@ static void text_field(struct show *show, const char *name, const char *text)
 	text_wrap(show, TEXT_INDENT, text);
 }
 
-static void text_details(struct show *show, const struct detail *details, size_t n, size_t indent)
+/* Details in one sentence, the first line of which is begun already. */
+static void text_details_on(
+	struct show *show, const struct detail *details, size_t n, size_t indent)
 {
 	struct str line;
 	size_t i;
 
-	if (!n)
-		return;
 	str_init(&line, 1024 * 1024);
 	for (i = 0; i < n; i++) {
 		char plain[DETAIL_PLAIN_MAX];
@@ -165,9 +165,16 @@ static void text_details(struct show *show, const struct detail *details, size_t
 		str_addf(&line, "%s%s ", i ? ", " : "", plain);
 		show_detail_text(&details[i], show->now_ms, &line);
 	}
-	out_spaces(show->out, indent);
 	text_wrap(show, indent, line.s);
 	str_release(&line);
+}
+
+static void text_details(struct show *show, const struct detail *details, size_t n, size_t indent)
+{
+	if (!n)
+		return;
+	out_spaces(show->out, indent);
+	text_details_on(show, details, n, indent);
 }
 
 static void text_source(struct show *show, const struct snapshot *snap, const struct row *cross)
@@ -373,7 +380,8 @@ static void text_since_field(struct show *show, const struct row *row)
 	str_init(&line, 256);
 	if (row->v.first_seen_us != TIME_UNKNOWN) {
 		clock_format_utc(at, row->v.first_seen_us, 3);
-		str_addf(&line, "holder first seen %s, ", at);
+		str_addf(&line, "%s first seen %s, ",
+			singleton_is_job(row->s) ? "a run that is not over" : "holder", at);
 		text_age(&line, show->now_us, row->v.first_seen_us);
 		str_add(&line, " ago");
 	}
@@ -402,7 +410,10 @@ static void text_whole(struct show *show, const struct snapshot *snap, const str
 	text_since_field(show, row);
 	if (row->v.role)
 		text_field(show, "role", row->v.role);
-	text_details(show, row->s->details, row->s->n_details, TEXT_INDENT);
+	if (row->s->n_details) {
+		out_fmt(show->out, "  %-*s", TEXT_INDENT - 2, "facts");
+		text_details_on(show, row->s->details, row->s->n_details, TEXT_INDENT);
+	}
 	state->job = singleton_is_job(row->s);
 	if (state->job)
 		text_job_chart(show, snap, row);

@@ -178,8 +178,8 @@ void story_job(struct prose *p, const struct model *m, const struct singleton *s
 			tell_open(p, m, &s->runs[i]);
 	}
 	if (open > RUNS_SHOWN)
-		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT,
-			"%" PRIu32 " more runs are not over.", open - RUNS_SHOWN);
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%" PRIu32 " more %s not over.",
+			open - RUNS_SHOWN, open - RUNS_SHOWN == 1 ? "run is" : "runs are");
 	if (!open)
 		tell_last(p, m, s);
 }
