@@ -24,6 +24,7 @@ enum {
 	FORMER_MS = 10 * 60 * 1000, /* so long after a hand-over the one before is looked at */
 	LOOK_LIMIT_MS = 4000,
 	POD_NAME_MAX = 253,
+	HOST_PODS_MAX = 100,
 	EVENTS_MAX = 100,
 	EVENT_TEXT_MAX = 400,
 	EVENTS_KEPT = 2000
@@ -248,9 +249,11 @@ static void take_pod(struct kube *k, struct kube_lease_seen *lease, const struct
 	kube_store_touch_lease(k->store, lease);
 }
 
+/* Pods of one host, by what owns them. */
 struct host_count {
 	struct kube *k;
-	int64_t n;
+	char *owners[HOST_PODS_MAX];
+	size_t n;
 };
 
 static int host_member(
@@ -271,9 +274,28 @@ static int host_item(void *arg, const char *text, size_t len, struct err *err)
 
 	(void)err;
 	/* Only these take the host's name for their own. */
-	if (kube_read_pod(&count->k->reader, text, len, &pod) && pod.host_network)
-		count->n++;
+	if (kube_read_any_pod(&count->k->reader, text, len, &pod) && pod.host_network &&
+		pod.head.owner_uid.s && count->n < HOST_PODS_MAX)
+		count->owners[count->n++] = xstrdup(pod.head.owner_uid.s);
 	return 0;
+}
+
+/* Of one workload on one host; others there have nothing to do with this Lease. */
+static int64_t host_most(struct host_count *count)
+{
+	size_t i, j, most = 0;
+
+	for (i = 0; i < count->n; i++) {
+		size_t same = 0;
+
+		for (j = 0; j < count->n; j++)
+			same += strcmp(count->owners[i], count->owners[j]) == 0;
+		if (same > most)
+			most = same;
+	}
+	while (count->n)
+		free(count->owners[--count->n]);
+	return (int64_t)most;
 }
 
 /* Hands out the items of an answer that is there whole. */
@@ -301,8 +323,8 @@ static void take_host(struct kube *k, struct kube_lease_seen *lease,
 	if (!l || l != &lease->looked)
 		return;
 	if (!rc)
-		rc = each_item(answer, &ops, &count);
-	l->matching = rc ? 0 : count.n;
+		each_item(answer, &ops, &count);
+	l->matching = host_most(&count);
 	if (l->matching > 1)
 		kube_store_touch_lease(k->store, lease);
 }

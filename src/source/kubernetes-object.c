@@ -23,7 +23,7 @@ enum field_type {
 struct reading {
 	struct json_read json;
 	struct kube_reader *reader;
-	const char *owner_kind; /* which owner matters */
+	const char *owner_kind; /* which owner matters; "": the first; NULL: none */
 };
 
 struct field {
@@ -269,7 +269,7 @@ static void read_owners(struct reading *r, void *object)
 
 		read_fields(r, &owner, owner_fields);
 		if (!r->owner_kind || head->owner_uid.s ||
-			!kube_text_is(&owner.kind, r->owner_kind))
+			(*r->owner_kind && !kube_text_is(&owner.kind, r->owner_kind)))
 			continue;
 		head->owner_name = owner.name;
 		head->owner_uid = owner.uid;
@@ -784,7 +784,8 @@ static void pod_settle(struct pod_reading *p)
 		pod->start_us = pod->head.created_us;
 }
 
-bool kube_read_pod(struct kube_reader *reader, const char *json, size_t len, struct kube_pod *ret)
+static bool read_pod(struct kube_reader *reader, const char *json, size_t len,
+	const char *owner_kind, struct kube_pod *ret)
 {
 	static const struct field fields[] = {
 		FUNC("metadata", read_pod_head),
@@ -792,7 +793,7 @@ bool kube_read_pod(struct kube_reader *reader, const char *json, size_t len, str
 		FUNC("status", read_pod_status),
 		FIELDS_END,
 	};
-	struct reading r = reading_begin(reader, json, len, "Job");
+	struct reading r = reading_begin(reader, json, len, owner_kind);
 	struct pod_reading p = { .pod = ret, .end_us = TIME_UNKNOWN };
 
 	*ret = (struct kube_pod){
@@ -806,6 +807,17 @@ bool kube_read_pod(struct kube_reader *reader, const char *json, size_t len, str
 	read_fields(&r, &p, fields);
 	pod_settle(&p);
 	return object_is_whole(&r, &ret->head);
+}
+
+bool kube_read_pod(struct kube_reader *reader, const char *json, size_t len, struct kube_pod *ret)
+{
+	return read_pod(reader, json, len, "Job", ret);
+}
+
+bool kube_read_any_pod(
+	struct kube_reader *reader, const char *json, size_t len, struct kube_pod *ret)
+{
+	return read_pod(reader, json, len, "", ret);
 }
 
 /* ---- Lease ---- */

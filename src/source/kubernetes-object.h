@@ -113,6 +113,8 @@ bool kube_read_cronjob(
 	struct kube_reader *r, const char *json, size_t len, struct kube_cronjob *ret);
 bool kube_read_job(struct kube_reader *r, const char *json, size_t len, struct kube_job *ret);
 bool kube_read_pod(struct kube_reader *r, const char *json, size_t len, struct kube_pod *ret);
+/* The same, of whatever owner. */
+bool kube_read_any_pod(struct kube_reader *r, const char *json, size_t len, struct kube_pod *ret);
 bool kube_read_lease(struct kube_reader *r, const char *json, size_t len, struct kube_lease *ret);
 /* A row of a Table of nodes: its first cell is the name, its second the status. */
 bool kube_read_node(struct kube_reader *r, const char *json, size_t len, struct kube_node *ret);

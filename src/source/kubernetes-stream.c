@@ -450,6 +450,7 @@ static int stream_denied(struct kube_stream *s)
 	if (!s->ns && !s->resource->cluster && s->k->access.name_space && !s->told) {
 		s->ns = s->k->access.name_space;
 		s->narrowed = true;
+		s->denied_ms = round_now_ms(s->k->r);
 		s->state = STREAM_IDLE;
 		s->k->hidden = true;
 		return 0;
@@ -582,10 +583,25 @@ static int stream_ended(struct kube_stream *s, struct err *err)
 	return rc;
 }
 
+/* Rights change: now and then all namespaces are asked for again. */
+static void stream_widen(struct kube_stream *s)
+{
+	if (!s->narrowed || s->state != STREAM_WATCHING ||
+		round_now_ms(s->k->r) - s->denied_ms < KUBE_NARROW_EVERY_MS)
+		return;
+	rest_end(s->call);
+	s->call = NULL;
+	s->ns = NULL;
+	s->narrowed = s->told = s->watched = false;
+	s->state = STREAM_IDLE;
+}
+
 static int stream_step(struct kube_stream *s, struct err *err)
 {
 	int64_t now_ms = round_now_ms(s->k->r);
 	int rc = 0;
+
+	stream_widen(s);
 
 	if (s->call && rest_done(s->call))
 		rc = stream_ended(s, err);

@@ -21,7 +21,9 @@ enum {
 	KUBE_NAMESPACES_MAX = 50,   /* each is a list and a watch of every kind */
 	KUBE_QUIET_MS = 5000,       /* silence after which the server is asked for a sign of life */
 	KUBE_PATIENCE_MS = 4000,    /* ... and how long it may take */
-	KUBE_DENIED_EVERY_MS = 60000,    /* what was refused is tried again */
+	KUBE_NARROW_EVERY_MS =
+		5 * 60 * 1000,        /* so often what only one namespace shows is asked of all */
+	KUBE_DENIED_EVERY_MS = 60000, /* what was refused is tried again */
 	KUBE_UNWATCHED_EVERY_MS = 30000, /* what may be listed and not watched is listed again */
 	KUBE_DOUBT_MS = 15000, /* so long a refusal of what was allowed is taken for a failure */
 	KUBE_SHORT_WATCH_MS = 1000, /* a watch that ended so soon is not begun at once again */

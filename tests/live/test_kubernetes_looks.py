@@ -1,0 +1,106 @@
+"""What the Kubernetes source looks up beside its lists: candidates of a coordinated election, pods of a host, an object's events."""
+
+import json
+import subprocess
+import threading
+import time
+import unittest
+
+from servers import ControlPlane, Home, kubernetes_missing, missing, rfc3339
+
+FAR = "0 0 1 1 *"
+
+
+class Looks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        why = kubernetes_missing()
+        if why:
+            missing("a Kubernetes control plane", why)
+        cls.plane = ControlPlane(controllers=False, gates="CoordinatedLeaderElection=true",
+                                 api="coordination.k8s.io/v1beta1=true")
+        cls.addClassCleanup(cls.plane.close)
+
+    def setUp(self):
+        self.home = Home()
+        self.addCleanup(self.home.close)
+        self.plane.write_kubeconfig(self.home.folder / "kubeconfig", "admin")
+        self.home.more["KUBECONFIG"] = str(self.home.folder / "kubeconfig")
+
+    def show(self, path):
+        return self.home.baton("show", f"lab/{path}", "--json").json
+
+    def candidate(self, name, lease):
+        self.plane.admin.create("leasecandidates", {
+            "apiVersion": "coordination.k8s.io/v1beta1", "kind": "LeaseCandidate",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"leaseName": lease, "binaryVersion": "1.37.0", "emulationVersion": "1.37.0",
+                     "strategy": "OldestEmulationVersion"}})
+
+    def test_a_coordinated_election_and_its_candidates(self):
+        self.candidate("c-1", "elected")
+        self.candidate("c-2", "elected")
+        self.candidate("c-9", "another")
+        self.plane.make_lease("elected", "c-1", strategy="OldestEmulationVersion", preferredHolder="c-2")
+        row = self.show("lease/default/elected")["singleton"]
+        self.assertEqual([each["identity"] for each in row["waiters"]], ["c-2"])
+        self.assertEqual((row["detail"]["strategy"], row["detail"]["preferred_holder"]), ("OldestEmulationVersion", "c-2"))
+        self.assertNotIn("preferred_missing", row["detail"])
+        self.plane.renew_lease("elected", holderIdentity="c-1", strategy="OldestEmulationVersion", preferredHolder="c-7")
+        row = self.show("lease/default/elected")["singleton"]
+        self.assertTrue(row["detail"]["preferred_missing"])
+
+    def host_pod(self, name, node, owner):
+        self.plane.admin.create("pods", {
+            "metadata": {"name": name, "namespace": "default", "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": f"{owner}-uid", "controller": True}]},
+            "spec": {"nodeName": node, "hostNetwork": True, "containers": [{"name": "main", "image": "none"}]}})
+        self.plane.admin.patch("pods", name, {"status": {"phase": "Running"}}, "default", sub="status")
+
+    def test_an_identity_that_is_a_hosts_name(self):
+        """Two pods of one workload there can't be told apart; others have nothing to do with it."""
+        self.plane.admin.create("nodes", {"metadata": {"name": "worker-1"}})
+        self.plane.make_lease("by-host", "worker-1", duration=3600)
+        self.host_pod("one", "worker-1", "app")
+        self.host_pod("beside", "worker-1", "agent")
+        holder, = self.show("lease/default/by-host")["singleton"]["holders"]
+        self.assertEqual(holder["detail"]["pod_phase"], "Absent")
+        self.assertNotIn("pods_matching", holder["detail"])
+        self.host_pod("two", "worker-1", "app")
+        holder, = self.show("lease/default/by-host")["singleton"]["holders"]
+        self.assertEqual(holder["detail"]["pods_matching"], 2)
+
+    def test_the_events_of_an_object(self):
+        job = self.plane.make_cronjob("told", FAR)
+        self.plane.admin.create("events", {
+            "metadata": {"name": "told.1", "namespace": "default"}, "type": "Warning", "reason": "FailedNeedsStart",
+            "message": "too many missed start times\x1b[2J", "count": 3, "firstTimestamp": rfc3339(time.time() - 60),
+            "lastTimestamp": rfc3339(), "source": {"component": "cronjob-controller"},
+            "involvedObject": {"apiVersion": "batch/v1", "kind": "CronJob", "namespace": "default", "name": "told",
+                               "uid": job["metadata"]["uid"]}})
+        history = self.show("cronjob/default/told")["history"]
+        told = [each for each in history if each["what"] == "FailedNeedsStart"]
+        self.assertEqual([each["text"] for each in told], ["too many missed start times\\x1b[2J (3 times)"])
+
+    def test_the_pod_of_the_one_before(self):
+        """After a hand-over it is looked at, though nobody asked for that row."""
+        self.plane.make_pod("old-1")
+        self.plane.make_lease("handed", "old-1_x", duration=3600)
+        watching = self.home.popen("watch", "--json", stdout=subprocess.PIPE, text=True)
+        self.addCleanup(watching.stdout.close)
+        self.addCleanup(watching.wait)
+        self.addCleanup(watching.kill)
+        limit = threading.Timer(60, watching.kill)
+        limit.start()
+        self.addCleanup(limit.cancel)
+        told = (json.loads(line) for line in watching.stdout)
+        rows = (each["singleton"] for each in told if each.get("id") == "lab/lease/default/handed")
+        self.assertEqual(next(rows)["holders"][0]["identity"], "old-1_x")
+        self.plane.renew_lease("handed", holderIdentity="new-1_x", leaseTransitions=1)
+        row = next(row for row in rows if row.get("former"))
+        self.assertEqual(row["holders"][0]["identity"], "new-1_x")
+        self.assertEqual((row["former"][0]["identity"], row["former"][0]["detail"]["pod"]), ("old-1_x", "old-1"))
+
+
+if __name__ == "__main__":
+    unittest.main()
