@@ -382,6 +382,11 @@ static void setup(struct rest_call *call)
 		curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "gzip");
 	if (c->connect_to)
 		curl_easy_setopt(easy, CURLOPT_CONNECT_TO, c->connect_to);
+	if (call->request.alone) {
+		curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 0L);
+		curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+		curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	}
 	setup_method(call);
 }
 
@@ -628,6 +633,19 @@ bool rest_done(const struct rest_call *call)
 bool rest_answering(const struct rest_call *call)
 {
 	return call->ok;
+}
+
+bool rest_sent(const struct rest_call *call)
+{
+	curl_off_t begun_us = 0;
+	long bytes = 0;
+
+	if (call->state == CALL_WAITING)
+		return call->renewed; /* the first time it was refused */
+	/* The moment from which on it may have been written: the connection and TLS stand. */
+	curl_easy_getinfo(call->easy, CURLINFO_PRETRANSFER_TIME_T, &begun_us);
+	curl_easy_getinfo(call->easy, CURLINFO_REQUEST_SIZE, &bytes);
+	return begun_us > 0 || bytes > 0 || call->answer.status;
 }
 
 int64_t rest_heard_ms(const struct rest_call *call)

@@ -80,6 +80,9 @@ struct rest_request {
 	 */
 	size_t max;
 	int64_t deadline_ms; /* our monotonic clock; 0: none of its own (rest_run has one) */
+	bool alone; /* on a connection of its own, so that libcurl never sends it again by itself
+		       (a request on a kept connection that was found dead it repeats): for what
+		       changes something */
 	bool watch; /* a stream without an end of its own: no deadline, never counted as busy */
 	/*
 	 * Where set, the body of an answer of status 2xx goes here in pieces as it comes, and is
@@ -120,6 +123,8 @@ struct rest_call *rest_start(
 bool rest_done(const struct rest_call *call);
 /* Whether an answer's headers came with status 2xx: a watch that is established. */
 bool rest_answering(const struct rest_call *call);
+/* Whether anything of it may have reached the server; false is sure. */
+bool rest_sent(const struct rest_call *call);
 /* Our monotonic clock when bytes last came for it; REST_UNKNOWN_TIME: none yet. */
 int64_t rest_heard_ms(const struct rest_call *call);
 /*

@@ -114,7 +114,7 @@ static void need_body(struct str *body, const struct need *need, const char *ns)
 }
 
 /* Whether status.allowed is true. */
-static bool is_allowed(const struct rest_answer *answer)
+bool kube_is_allowed(const struct rest_answer *answer)
 {
 	struct json_text name;
 	struct json_read r;
@@ -154,7 +154,7 @@ static int may(struct kube *k, const struct need *need, const char *ns,
 	request.len = body.len;
 	rc = rest_do(k->client, &request, wait, &answer, err);
 	if (!rc)
-		*ret = is_allowed(&answer);
+		*ret = kube_is_allowed(&answer);
 	rest_answer_release(&answer);
 	str_release(&body);
 	return rc;

@@ -349,4 +349,6 @@ const struct source_ops source_kubernetes = {
 	.wait = kube_wait_news,
 	.examine = kube_examine,
 	.close = kube_close,
+	.acts = kube_acts,
+	.n_acts = KUBE_ACTS,
 };

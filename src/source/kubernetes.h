@@ -4,6 +4,7 @@
 #include "io/json-read.h"
 #include "io/kubeconfig.h"
 #include "io/rest.h"
+#include "source/act.h"
 #include "source/kubernetes-store.h"
 #include "source/source.h"
 
@@ -148,6 +149,8 @@ struct kube {
 	struct kube_looking looks[KUBE_LOOKS];
 	int64_t late_ms;   /* no Lease that is merely late is looked at before */
 	size_t late_pos;   /* where the round over them stands */
+	int64_t acted_ms;  /* our monotonic clock when a request that changes something was sent;
+			      TIME_UNKNOWN */
 	struct map events; /* told of the one row that is looked at */
 	char *events_of;
 	int64_t events_ms;
@@ -211,5 +214,13 @@ void kube_tell_hidden(struct kube *k);
 
 /* ---- kubernetes-examine.c ---- */
 int kube_examine(void *state, struct round *r, struct report *report, struct err *err);
+/* Whether a SelfSubjectAccessReview was answered with allowed. */
+bool kube_is_allowed(const struct rest_answer *answer);
+
+/* ---- kubernetes-act.c ---- */
+enum {
+	KUBE_ACTS = 8
+};
+extern const struct act_case kube_acts[KUBE_ACTS];
 
 #endif

@@ -19,6 +19,10 @@ src_libsource_a_SOURCES = \
 	src/source/etcd-write.c src/source/etcd-write.h \
 	src/source/kubernetes.c src/source/kubernetes.h \
 	src/source/kubernetes-access.c \
+	src/source/kubernetes-act.c src/source/kubernetes-act.h \
+	src/source/kubernetes-act-look.c \
+	src/source/kubernetes-plan-job.c \
+	src/source/kubernetes-plan-lease.c \
 	src/source/kubernetes-ask.c \
 	src/source/kubernetes-examine.c \
 	src/source/kubernetes-look.c \

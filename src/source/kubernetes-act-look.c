@@ -1,0 +1,277 @@
+#include "config.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "source/kubernetes-act.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* What is so after an act on Kubernetes. */
+
+enum {
+	RETAKE_MS = 3000, /* a client-go holder that lives tries again within 2.4 s */
+};
+
+/* ---- a Lease ---- */
+
+/* The old holder's process is seen by its pod alone. */
+static int look_pod(struct kube *k, const struct order *order, const struct kube_target *t,
+	struct sight *sight, struct err *err)
+{
+	const struct claim *holder = singleton_holder(order->s);
+	const char *pod = holder ? claim_text(holder, DETAIL_POD, NULL) : NULL;
+	const char *uid = holder ? claim_text(holder, DETAIL_POD_UID, NULL) : NULL;
+	struct kube_thing thing = { 0 };
+	const char *phase, *now;
+	struct str path;
+	int rc;
+
+	sight->overlap = OVERLAP_OPEN;
+	if (!pod || !uid) {
+		str_add(&sight->text, "; nothing shows whether the old holder's process stopped");
+		return 0;
+	}
+	str_init(&path, 4096);
+	kube_act_path(k, &path, KUBE_PODS, t->ns, pod);
+	rc = kube_get(k, path.s, &thing, err);
+	now = kube_string(thing.json, "metadata.uid");
+	phase = kube_string(thing.json, "status.phase");
+	if (!rc && (!now || strcmp(now, uid) != 0 || (phase && strcmp(phase, "Failed") == 0) ||
+			   (phase && strcmp(phase, "Succeeded") == 0))) {
+		sight->overlap = OVERLAP_CLOSED;
+		str_addf(&sight->text, "; the old holder's pod %s is gone or has ended", pod);
+	} else if (!rc) {
+		str_addf(&sight->text, "; the old holder's pod %s was not seen to stop", pod);
+	} else if (rc == ERR_DENIED) {
+		err_clear(err);
+		str_addf(&sight->text, "; the old holder's pod %s may not be read", pod);
+		rc = 0;
+	}
+	kube_thing_release(&thing);
+	str_release(&path);
+	return rc;
+}
+
+static void look_holder(
+	struct kube *k, const struct kube_target *t, const json_t *lease, struct sight *sight)
+{
+	const char *holder = kube_string(lease, "spec.holderIdentity");
+	const char *uid = kube_string(lease, "metadata.uid");
+	struct str shown;
+
+	if (!lease || !uid || strcmp(uid, t->uid) != 0) {
+		sight->settled = true;
+		str_add(&sight->text, "the Lease is not there any more, or another one");
+		return;
+	}
+	if (!holder || !*holder) {
+		/* Whoever takes it straight back does so within this time. */
+		sight->settled = k->acted_ms != TIME_UNKNOWN &&
+				 round_now_ms(k->r) >= k->acted_ms + RETAKE_MS;
+		str_add(&sight->text, "nobody holds it");
+		return;
+	}
+	str_init(&shown, 4096);
+	kube_shown(&shown, holder);
+	if (t->identity && strcmp(shown.s, t->identity) == 0) {
+		sight->undone = true;
+		str_addf(&sight->text,
+			"%s has taken it straight back: its process lives, and leads on", shown.s);
+	} else {
+		sight->settled = true;
+		str_addf(&sight->text, "%s holds it now, leaseTransitions %" PRId64, shown.s,
+			kube_number(lease, "spec.leaseTransitions", 0));
+	}
+	str_release(&shown);
+}
+
+/* Of a coordinated election: the preference stands, and then the holder yields. */
+static void look_preferred(const struct kube_target *t, const json_t *lease, struct sight *sight)
+{
+	const char *holder = kube_string(lease, "spec.holderIdentity");
+	struct str shown;
+
+	str_init(&shown, 4096);
+	kube_shown(&shown, holder ? holder : "");
+	sight->settled = !t->identity || strcmp(shown.s, t->identity) != 0;
+	str_addf(&sight->text, "%s%s", shown.len ? shown.s : "nobody",
+		sight->settled ? " holds it now" : " still holds it, and has not yielded yet");
+	str_release(&shown);
+}
+
+static int look_lease(struct kube *k, const struct order *order, const struct kube_target *t,
+	struct sight *sight, struct err *err)
+{
+	struct kube_thing lease = { 0 };
+	const char *strategy;
+	struct str path;
+	int rc;
+
+	str_init(&path, 4096);
+	kube_act_path(k, &path, KUBE_LEASES, t->ns, t->name);
+	rc = kube_get(k, path.s, &lease, err);
+	if (!rc) {
+		strategy = kube_string(lease.json, "spec.strategy");
+		if (strategy && *strategy)
+			look_preferred(t, lease.json, sight);
+		else
+			look_holder(k, t, lease.json, sight);
+		rc = look_pod(k, order, t, sight, err);
+	}
+	kube_thing_release(&lease);
+	str_release(&path);
+	return rc;
+}
+
+/* ---- a CronJob ---- */
+
+static int look_suspended(struct kube *k, const struct order *order, const struct kube_target *t,
+	struct sight *sight, struct err *err)
+{
+	bool want = order->verb != VERB_RESUME;
+	struct kube_thing cron = { 0 };
+	size_t active;
+	struct str path;
+	int rc;
+
+	str_init(&path, 4096);
+	kube_act_path(k, &path, KUBE_CRONJOBS, t->ns, t->name);
+	rc = kube_get(k, path.s, &cron, err);
+	if (!rc) {
+		bool suspended = json_is_true(kube_member(cron.json, "spec.suspend"));
+
+		active = json_array_size(kube_member(cron.json, "status.active"));
+		sight->settled = cron.json && suspended == want;
+		sight->undone = cron.json && suspended != want;
+		str_addf(&sight->text, "it is %s", suspended ? "suspended" : "not suspended");
+		if (active)
+			str_addf(&sight->text, "; %zu %s active", active,
+				active == 1 ? "run is" : "runs are");
+		sight->overlap = want && active ? OVERLAP_OPEN : OVERLAP_NONE;
+	}
+	kube_thing_release(&cron);
+	str_release(&path);
+	return rc;
+}
+
+static int look_made(struct kube *k, const struct kube_target *t, const char *name,
+	struct sight *sight, struct err *err)
+{
+	struct kube_thing job = { 0 };
+	struct str path;
+	int rc;
+
+	str_init(&path, 4096);
+	kube_act_path(k, &path, KUBE_JOBS, t->ns, name);
+	rc = kube_get(k, path.s, &job, err);
+	if (!rc) {
+		sight->settled = job.json != NULL;
+		str_addf(&sight->text, job.json ? "the Job %s is there" : "the Job %s is not there",
+			name);
+	}
+	kube_thing_release(&job);
+	str_release(&path);
+	return rc;
+}
+
+/* How many pods of a run may still be at work. */
+static int count_pods(struct kube *k, const char *ns, const char *job, const char *uid, size_t *ret,
+	struct err *err)
+{
+	struct kube_thing pods = { 0 };
+	int rc = kube_pods_of(k, ns, job, &pods, err);
+	const json_t *items = json_object_get(pods.json, "items");
+	size_t i;
+
+	*ret = 0;
+	for (i = 0; !rc && i < json_array_size(items); i++) {
+		const json_t *pod = json_array_get(items, i);
+		const char *phase = kube_string(pod, "status.phase");
+
+		if (kube_pod_is_of(pod, uid) && (!phase || (strcmp(phase, "Succeeded") != 0 &&
+								   strcmp(phase, "Failed") != 0)))
+			++*ret;
+	}
+	kube_thing_release(&pods);
+	return rc;
+}
+
+/* One run that was deleted. */
+static int look_deleted(struct kube *k, const struct kube_target *t, const json_t *call,
+	struct sight *sight, struct err *err)
+{
+	json_t *body = json_loads(kube_string(call, "body"), 0, NULL);
+	const char *uid = kube_string(body, "preconditions.uid");
+	const char *name = kube_string(call, "name"), *now;
+	struct kube_thing job = { 0 };
+	size_t pods = 0;
+	int rc = kube_get(k, kube_string(call, "path"), &job, err);
+
+	if (!rc)
+		rc = count_pods(k, t->ns, name, uid, &pods, err);
+	if (!rc) {
+		bool gone, going;
+
+		now = kube_string(job.json, "metadata.uid");
+		gone = !now || strcmp(now, uid) != 0;
+		going = !gone && kube_member(job.json, "metadata.deletionTimestamp");
+		sight->settled = sight->settled && (gone || going);
+		str_addf(&sight->text, "%s%s is %s", sight->text.len ? "; " : "", name,
+			gone    ? "gone"
+			: going ? "Terminating"
+				: "still there");
+		if (pods)
+			str_addf(&sight->text, ", %zu %s not ended yet", pods,
+				pods == 1 ? "pod of it has" : "pods of it have");
+		if (pods)
+			sight->overlap = OVERLAP_OPEN;
+	}
+	kube_thing_release(&job);
+	json_decref(body);
+	return rc;
+}
+
+static int look_runs(struct kube *k, const struct kube_target *t, const struct plan *plan,
+	struct sight *sight, struct err *err)
+{
+	json_t *calls = plan->guard ? json_loads(plan->guard, 0, NULL) : NULL;
+	size_t i;
+	int rc = 0;
+
+	sight->settled = json_array_size(calls) > 0;
+	sight->overlap = OVERLAP_CLOSED;
+	for (i = 0; !rc && i < json_array_size(calls); i++)
+		rc = look_deleted(k, t, json_array_get(calls, i), sight, err);
+	json_decref(calls);
+	return rc;
+}
+
+static int look_trigger(struct kube *k, const struct kube_target *t, const struct plan *plan,
+	struct sight *sight, struct err *err)
+{
+	json_t *calls = plan->guard ? json_loads(plan->guard, 0, NULL) : NULL;
+	const char *name = kube_string(json_array_get(calls, 0), "name");
+	int rc = name ? look_made(k, t, name, sight, err)
+		      : err_set(err, ERR_USAGE, "which Job was made is not known");
+
+	json_decref(calls);
+	return rc;
+}
+
+int kube_look(struct kube *k, const struct order *order, const struct kube_target *t,
+	const struct plan *plan, struct sight *sight, struct err *err)
+{
+	str_clear(&sight->text);
+	if (order->s->mechanism == MECH_K8S_LEASE)
+		return look_lease(k, order, t, sight, err);
+	switch (order->verb) {
+	case VERB_RELEASE:
+	case VERB_KEEP_ONE:
+		return look_runs(k, t, plan, sight, err);
+	case VERB_TRIGGER:
+		return look_trigger(k, t, plan, sight, err);
+	default:
+		return look_suspended(k, order, t, sight, err);
+	}
+}

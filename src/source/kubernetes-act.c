@@ -1,0 +1,441 @@
+#include "config.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "source/act.h"
+#include "source/kubernetes-act.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SHOWN_MAX = 400,
+	NAME_MOST = 253, /* a DNS subdomain */
+	BODY_SHOWN_MAX = 4000,
+};
+
+static const char access_path[] = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+/* ---- JSON ---- */
+
+json_t *kube_member(const json_t *json, const char *path)
+{
+	json_t *at = (json_t *)(uintptr_t)json;
+	char name[64];
+
+	while (at && *path) {
+		size_t len = strcspn(path, ".");
+
+		if (len >= sizeof(name))
+			return NULL;
+		memcpy(name, path, len);
+		name[len] = '\0';
+		at = json_object_get(at, name);
+		path += len + (path[len] == '.');
+	}
+	return at;
+}
+
+const char *kube_string(const json_t *json, const char *path)
+{
+	return json_string_value(kube_member(json, path));
+}
+
+int64_t kube_number(const json_t *json, const char *path, int64_t absent)
+{
+	const json_t *value = kube_member(json, path);
+
+	return json_is_integer(value) ? json_integer_value(value) : absent;
+}
+
+const char *kube_shown(struct str *out, const char *text)
+{
+	size_t from = out->len;
+
+	text_escape_cut(out, text, strlen(text), SHOWN_MAX);
+	return out->s + from;
+}
+
+/* ---- what it is about ---- */
+
+/* Names as the API takes them: nothing that would be another path, or need an escape. */
+static bool is_name(const char *s)
+{
+	size_t len = s ? strlen(s) : 0;
+
+	return len && len <= NAME_MOST && s[0] != '.' &&
+	       strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789.-") == len;
+}
+
+bool kube_target_read(const struct order *order, struct kube_target *ret)
+{
+	*ret = (struct kube_target){
+		.ns = singleton_text(order->s, DETAIL_NAMESPACE, NULL),
+		.name = singleton_text(order->s, DETAIL_OBJECT_NAME, NULL),
+		.uid = singleton_text(order->s, DETAIL_UID, NULL),
+		.key = order->key,
+		.identity = order->identity,
+	};
+	return is_name(ret->ns) && is_name(ret->name) && ret->uid && *ret->uid;
+}
+
+/* ---- reading ---- */
+
+void kube_act_path(
+	struct kube *k, struct str *path, enum kube_kind kind, const char *ns, const char *name)
+{
+	size_t i, api = 0;
+
+	for (i = 0; i < k->n_streams; i++)
+		if (k->streams[i].resource->kind == kind)
+			api = k->streams[i].api;
+	str_clear(path);
+	kube_path(path, &kube_resources[kind], api, ns);
+	if (name) {
+		str_add_char(path, '/');
+		rest_path_add(path, name);
+	}
+}
+
+void kube_thing_release(struct kube_thing *t)
+{
+	json_decref(t->json);
+	t->json = NULL;
+}
+
+int kube_get(struct kube *k, const char *path, struct kube_thing *ret, struct err *err)
+{
+	struct rest_wait wait = kube_wait(k, round_deadline_ms(k->r));
+	struct rest_answer answer = { .status = 0 };
+	int rc = rest_get(k->client, path, &wait, &answer, err);
+
+	ret->json = NULL;
+	if (rc == ERR_NOTFOUND) {
+		err_clear(err);
+		rc = 0;
+	} else if (!rc) {
+		ret->json = json_loadb(answer.body.s, answer.body.len, 0, NULL);
+		if (!json_is_object(ret->json)) {
+			kube_thing_release(ret);
+			rc = err_set(err, ERR_PROTO, "%s answered with something that is no object",
+				rest_server(k->client));
+		}
+	}
+	rest_answer_release(&answer);
+	return rc;
+}
+
+int kube_pods_of(
+	struct kube *k, const char *ns, const char *job, struct kube_thing *ret, struct err *err)
+{
+	struct str path;
+	int rc;
+
+	str_init(&path, 4096);
+	kube_act_path(k, &path, KUBE_PODS, ns, NULL);
+	str_add(&path, "?limit=100&labelSelector=job-name%3D");
+	rest_path_add(&path, job);
+	rc = kube_get(k, path.s, ret, err);
+	str_release(&path);
+	return rc;
+}
+
+bool kube_pod_is_of(const json_t *pod, const char *job_uid)
+{
+	const json_t *owners = kube_member(pod, "metadata.ownerReferences");
+	size_t i;
+
+	for (i = 0; i < json_array_size(owners); i++) {
+		const char *uid = kube_string(json_array_get(owners, i), "uid");
+
+		if (uid && strcmp(uid, job_uid) == 0)
+			return true;
+	}
+	return false;
+}
+
+int kube_ask_permission(struct kube *k, const struct kube_target *t, const char *verb,
+	const char *group, const char *plural, struct plan *plan, struct err *err)
+{
+	json_t *review = json_pack("{s:s, s:s, s:{s:{s:s, s:s, s:s, s:s}}}", "kind",
+		"SelfSubjectAccessReview", "apiVersion", "authorization.k8s.io/v1", "spec",
+		"resourceAttributes", "verb", verb, "group", group, "resource", plural, "namespace",
+		t->ns);
+	char *body = json_dumps(review, JSON_COMPACT);
+	struct rest_wait wait = kube_wait(k, round_deadline_ms(k->r));
+	struct rest_request request = { .method = REST_POST,
+		.path = access_path,
+		.body = body,
+		.len = strlen(body),
+		.max = KUBE_ANSWER_MAX };
+	struct rest_answer answer = { .status = 0 };
+	int rc = rest_do(k->client, &request, &wait, &answer, err);
+
+	if (!rc) {
+		plan->permission = kube_is_allowed(&answer) ? TRI_YES : TRI_NO;
+		if (plan->permission == TRI_NO)
+			plan_text(&plan->permission_why,
+				"a Role in %s that allows %s on %s%s%s is missing", t->ns, verb,
+				plural, *group ? "." : "", group);
+	} else if (answer.status) {
+		/* It can't be asked: the request itself will tell. */
+		plan_text(&plan->permission_why, "%s", err->text);
+		err_clear(err);
+		rc = 0;
+	}
+	rest_answer_release(&answer);
+	free(body);
+	json_decref(review);
+	return rc;
+}
+
+/* ---- what will be sent ---- */
+
+static void tell_request(struct plan *plan, const char *method, const char *path, const char *body)
+{
+	struct str all;
+
+	str_init(&all, 64 * 1024);
+	if (plan->request)
+		str_addf(&all, "%s\n", plan->request);
+	str_addf(&all, "%s %s ", method, path);
+	text_escape_cut(&all, body, strlen(body), BODY_SHOWN_MAX);
+	plan_text(&plan->request, "%s", all.s);
+	str_release(&all);
+}
+
+void kube_plan_call(struct plan *plan, const char *method, const char *path, const char *type,
+	json_t *body, const char *name, const char *shown)
+{
+	json_t *calls = plan->guard ? json_loads(plan->guard, 0, NULL) : json_array();
+	char *text = json_dumps(body, JSON_COMPACT);
+
+	json_array_append_new(
+		calls, json_pack("{s:s, s:s, s:s, s:s, s:s}", "method", method, "path", path,
+			       "type", type, "body", text, "name", name));
+	/* A job's template may be long: the guard has no cap but the API server's. */
+	free(plan->guard);
+	plan->guard = json_dumps(calls, JSON_COMPACT);
+	tell_request(plan, method, path, shown ? shown : text);
+	free(text);
+	json_decref(calls);
+	json_decref(body);
+}
+
+static enum rest_method method_of(const char *word)
+{
+	return strcmp(word, "PATCH") == 0    ? REST_PATCH
+	       : strcmp(word, "DELETE") == 0 ? REST_DELETE
+					     : REST_POST;
+}
+
+/* One call and what became of it. */
+struct sending {
+	struct kube *k;
+	const json_t *call;
+	struct effect *effect;
+	size_t done;
+};
+
+static void sent_find_out(const struct sending *s)
+{
+	const char *path = kube_string(s->call, "path");
+
+	str_clear(&s->effect->find_out);
+	str_addf(&s->effect->find_out, "kubectl get --raw %s", path);
+	if (method_of(kube_string(s->call, "method")) == REST_POST)
+		str_addf(&s->effect->find_out, "/%s", kube_string(s->call, "name"));
+}
+
+/*
+ * What an answer says of whether it was done. A conflict (409), an object that is not there (404)
+ * and a patch whose test failed (422) are the guard's. What the server says with 500 and above may
+ * have been done all the same.
+ */
+static enum effect_kind effect_of(const struct rest_answer *answer, bool sent)
+{
+	if (!answer->status)
+		return sent ? EFFECT_UNKNOWN : EFFECT_UNSENT;
+	if (answer->status == 404 || answer->status == 409 || answer->status == 410 ||
+		answer->status == 422)
+		return EFFECT_CHANGED;
+	if (answer->status >= 400 && answer->status < 500)
+		return EFFECT_REFUSED;
+	return EFFECT_UNKNOWN;
+}
+
+static void sent_answer(struct sending *s, const struct rest_answer *answer, int rc,
+	const struct err *err, bool sent)
+{
+	struct effect *e = s->effect;
+
+	e->kind = rc ? effect_of(answer, sent) : EFFECT_DONE;
+	if (e->answer.len)
+		str_add(&e->answer, "; ");
+	if (!rc)
+		str_addf(&e->answer, "%s: the server did it (HTTP %d)",
+			kube_string(s->call, "name"), answer->status);
+	else
+		str_addf(&e->answer, "%s: %s", kube_string(s->call, "name"), err->text);
+	if (e->kind == EFFECT_UNKNOWN)
+		sent_find_out(s);
+	s->done += e->kind == EFFECT_DONE;
+}
+
+/* Sends one call, once. */
+static int send_one(struct sending *s, struct err *err)
+{
+	const char *body = kube_string(s->call, "body");
+	struct rest_wait wait = kube_wait(s->k, round_deadline_ms(s->k->r));
+	struct rest_request request = {
+		.method = method_of(kube_string(s->call, "method")),
+		.path = kube_string(s->call, "path"),
+		.content_type = kube_string(s->call, "type"),
+		.body = body,
+		.len = strlen(body),
+		.max = KUBE_ANSWER_MAX,
+		.alone = true,
+		.deadline_ms = wait.until_ms,
+	};
+	struct rest_answer answer = { .status = 0 };
+	struct rest_call *call = rest_start(s->k->client, &request, err);
+	bool sent;
+	int rc;
+
+	if (!call) {
+		s->effect->kind = EFFECT_UNSENT;
+		str_add(&s->effect->answer, err->text);
+		return err->code ? (int)err->code : ERR_IO;
+	}
+	rc = rest_run(s->k->client, call, &wait, err);
+	sent = rest_sent(call);
+	if (!rc)
+		rc = rest_result(call, &answer, err);
+	sent_answer(s, &answer, rc, err, sent);
+	rest_answer_release(&answer);
+	rest_end(call);
+	if (s->effect->kind == EFFECT_UNKNOWN || s->effect->kind == EFFECT_UNSENT)
+		return rc;
+	err_clear(err);
+	return 0;
+}
+
+static int send_all(struct kube *k, const struct plan *plan, struct effect *effect, struct err *err)
+{
+	json_t *calls = plan->guard ? json_loads(plan->guard, 0, NULL) : NULL;
+	struct sending s = { .k = k, .effect = effect };
+	size_t n = json_array_size(calls), i;
+	int rc = n ? 0 : err_set(err, ERR_USAGE, "there is nothing to be sent");
+
+	effect->kind = EFFECT_UNSENT;
+	str_clear(&effect->answer);
+	for (i = 0; !rc && i < n; i++) {
+		s.call = json_array_get(calls, i);
+		rc = send_one(&s, err);
+		if (effect->kind != EFFECT_DONE)
+			break;
+	}
+	/* Of several, the first surprise ends it; what was done stays done. */
+	if (effect->kind != EFFECT_DONE && s.done) {
+		effect->kind = EFFECT_PARTIAL;
+		err_clear(err);
+		rc = 0;
+	}
+	json_decref(calls);
+	k->acted_ms = round_now_ms(k->r);
+	return rc;
+}
+
+/* ---- the three functions ---- */
+
+static void take_costs(struct kube *k)
+{
+	struct rest_cost cost = rest_take_cost(k->client);
+
+	round_cost(k->r, cost.requests, cost.bytes_in, cost.bytes_out, TIME_UNKNOWN);
+	k->r = NULL;
+}
+
+static int act_plan(
+	void *state, struct round *r, const struct order *order, struct plan *plan, struct err *err)
+{
+	struct kube *k = state;
+	struct kube_target t;
+	int rc = 0;
+
+	k->r = r;
+	if (!kube_target_read(order, &t))
+		plan_refuse(plan, "this row does not tell one object of the cluster exactly");
+	else if (order->s->mechanism == MECH_K8S_LEASE)
+		rc = kube_plan_lease(k, order, &t, plan, err);
+	else
+		rc = kube_plan_cronjob(k, order, &t, plan, err);
+	take_costs(k);
+	return rc;
+}
+
+static int act_send(void *state, struct round *r, const struct order *order,
+	const struct plan *plan, struct effect *effect, struct err *err)
+{
+	struct kube *k = state;
+	int rc;
+
+	(void)order;
+	k->r = r;
+	rc = send_all(k, plan, effect, err);
+	take_costs(k);
+	return rc;
+}
+
+static int act_look(void *state, struct round *r, const struct order *order,
+	const struct plan *plan, struct sight *sight, struct err *err)
+{
+	struct kube *k = state;
+	struct kube_target t;
+	int rc;
+
+	k->r = r;
+	if (!kube_target_read(order, &t))
+		rc = err_set(
+			err, ERR_USAGE, "this row does not tell one object of the cluster exactly");
+	else
+		rc = kube_look(k, order, &t, plan, sight, err);
+	take_costs(k);
+	return rc;
+}
+
+#define LEASE_REQUEST                                                                        \
+	"PATCH of the Lease: holderIdentity \"\" and leaseDurationSeconds 1; or, where the " \
+	"election is coordinated, preferredHolder: another candidate"
+#define LEASE_GUARD "uid, holderIdentity and leaseTransitions, as tests in the same JSON Patch"
+#define LEASE_NEEDS "patch on leases.coordination.k8s.io"
+#define JOB_REQUEST "DELETE of the run's Job, foreground: it stays until its pods are gone"
+#define JOB_GUARD   "the Job's uid, as precondition of the deletion"
+#define JOB_NEEDS   "delete on jobs.batch"
+#define CRON_GUARD  "uid and resourceVersion, in the same patch"
+#define CRON_NEEDS  "patch on cronjobs.batch"
+#define ACT(mech, which, what, compared, right)                                       \
+	{                                                                             \
+		.mechanism = mech, .verb = which, .request = what, .guard = compared, \
+		.needs = right, .plan = act_plan, .send = act_send, .look = act_look  \
+	}
+
+const struct act_case kube_acts[KUBE_ACTS] = {
+	ACT(MECH_K8S_LEASE, VERB_STEP_DOWN, LEASE_REQUEST, LEASE_GUARD, LEASE_NEEDS),
+	ACT(MECH_K8S_LEASE, VERB_RELEASE, LEASE_REQUEST, LEASE_GUARD, LEASE_NEEDS),
+	ACT(MECH_K8S_CRONJOB, VERB_STEP_DOWN,
+		"PATCH of the CronJob: suspend true; the run that is active ends by itself",
+		CRON_GUARD, CRON_NEEDS),
+	ACT(MECH_K8S_CRONJOB, VERB_RELEASE, JOB_REQUEST, JOB_GUARD, JOB_NEEDS),
+	ACT(MECH_K8S_CRONJOB, VERB_KEEP_ONE,
+		"a DELETE, as for release, of each run but the chosen one", JOB_GUARD, JOB_NEEDS),
+	ACT(MECH_K8S_CRONJOB, VERB_SUSPEND, "PATCH of the CronJob: suspend true", CRON_GUARD,
+		CRON_NEEDS),
+	ACT(MECH_K8S_CRONJOB, VERB_RESUME, "PATCH of the CronJob: suspend false", CRON_GUARD,
+		CRON_NEEDS),
+	ACT(MECH_K8S_CRONJOB, VERB_TRIGGER,
+		"POST of a Job made of the CronJob's jobTemplate, as kubectl create job --from "
+		"makes it",
+		NULL, "create on jobs.batch"),
+};

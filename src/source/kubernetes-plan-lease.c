@@ -1,0 +1,208 @@
+#include "config.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "source/kubernetes-act.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* What taking a Lease from its holder would send, and what it costs. */
+
+enum {
+	GAP_MOST_MS = 2400, /* client-go: RetryPeriod 2 s, stretched by up to JitterFactor 1.2 */
+};
+
+static const struct claim *lease_claim(const struct order *order)
+{
+	uint32_t i;
+
+	for (i = 0; order->key && i < order->s->n_claims; i++)
+		if (strcmp(order->s->claims[i].key, order->key) == 0)
+			return &order->s->claims[i];
+	return NULL;
+}
+
+/* The key of the Lease's present holder, as the rows have it (kubernetes-tell.c). */
+static void lease_key_now(struct str *key, const json_t *lease)
+{
+	const char *holder = kube_string(lease, "spec.holderIdentity");
+	const char *uid = kube_string(lease, "metadata.uid");
+
+	str_clear(key);
+	str_add(key, "uid:");
+	text_escape(key, uid ? uid : "", uid ? strlen(uid) : 0);
+	str_add_char(key, '/');
+	text_escape(key, holder ? holder : "", holder ? strlen(holder) : 0);
+	str_addf(key, "/%" PRId64, kube_number(lease, "spec.leaseTransitions", 0));
+}
+
+/* Whether the Lease is as it was on the screen; says in the plan what is different. */
+static bool lease_is_same(const struct order *order, const struct kube_target *t,
+	const json_t *lease, struct plan *plan)
+{
+	const char *uid = kube_string(lease, "metadata.uid"), *holder;
+	struct str key, shown;
+	bool same;
+
+	if (!lease) {
+		plan_changed(plan, "the Lease does not exist any more");
+		return false;
+	}
+	if (!uid || strcmp(uid, t->uid) != 0) {
+		plan_changed(plan, "it is another Lease of the same name now: it was made anew");
+		return false;
+	}
+	str_init(&key, 64 * 1024);
+	str_init(&shown, 4096);
+	lease_key_now(&key, lease);
+	same = strcmp(key.s, order->key) == 0;
+	holder = kube_string(lease, "spec.holderIdentity");
+	if (!same && holder && *holder)
+		plan_changed(plan, "%s holds it now (%s)", kube_shown(&shown, holder), key.s);
+	else if (!same)
+		plan_changed(plan, "nobody holds it now");
+	str_release(&key);
+	str_release(&shown);
+	return same;
+}
+
+/* The comparison comes first: the server makes it in the same request, also when it begins anew
+ * because of a renewal meanwhile. */
+static json_t *lease_tests(const json_t *lease)
+{
+	json_t *patch = json_array();
+	json_t *transitions = kube_member(lease, "spec.leaseTransitions");
+
+	json_array_append_new(
+		patch, json_pack("{s:s, s:s, s:s}", "op", "test", "path", "/metadata/uid", "value",
+			       kube_string(lease, "metadata.uid")));
+	json_array_append_new(
+		patch, json_pack("{s:s, s:s, s:s}", "op", "test", "path", "/spec/holderIdentity",
+			       "value", kube_string(lease, "spec.holderIdentity")));
+	if (transitions)
+		json_array_append_new(
+			patch, json_pack("{s:s, s:s, s:O}", "op", "test", "path",
+				       "/spec/leaseTransitions", "value", transitions));
+	return patch;
+}
+
+static void lease_replace(json_t *patch, const char *path, json_t *value)
+{
+	json_array_append_new(
+		patch, json_pack("{s:s, s:s, s:o}", "op", "add", "path", path, "value", value));
+}
+
+/* The candidate that is preferred from then on: the first that is not the holder. */
+static const struct claim *lease_other(const struct order *order)
+{
+	uint32_t pos = 0;
+
+	return singleton_claim(order->s, CLAIM_WAITER, &pos);
+}
+
+static bool lease_patch(
+	const struct order *order, const json_t *lease, json_t *patch, struct plan *plan)
+{
+	const char *strategy = kube_string(lease, "spec.strategy");
+	const struct claim *other = lease_other(order);
+
+	if (!strategy || !*strategy) {
+		lease_replace(patch, "/spec/holderIdentity", json_string(""));
+		lease_replace(patch, "/spec/leaseDurationSeconds", json_integer(1));
+		return true;
+	}
+	if (!other) {
+		plan_refuse(plan,
+			"the election is coordinated (strategy %s), and no other candidate is "
+			"known "
+			"that could be preferred",
+			strategy);
+		return false;
+	}
+	lease_replace(patch, "/spec/preferredHolder", json_string(other->identity));
+	plan_text(&plan->successor, "%s", other->identity);
+	plan_add(&plan->told,
+		"the holder sees at its next renewal that another is preferred, and "
+		"yields",
+		NULL);
+	return true;
+}
+
+/* ---- the price ---- */
+
+static void lease_warn_of_pod(const struct claim *holder, struct plan *plan)
+{
+	const char *pod = claim_text(holder, DETAIL_POD, NULL);
+	const char *phase = claim_text(holder, DETAIL_POD_PHASE, NULL);
+
+	if (pod && phase && strcmp(phase, "Running") == 0)
+		plan_warn(
+			plan, "its pod %s runs: stop that pod rather, and the Lease follows", pod);
+}
+
+static void lease_price(const struct order *order, const struct claim *holder, const json_t *lease,
+	struct plan *plan)
+{
+	const char *strategy = kube_string(lease, "spec.strategy");
+	int64_t duration_s = kube_number(lease, "spec.leaseDurationSeconds", -1);
+
+	plan_text(&plan->guarded_by,
+		"the API server tests uid, holderIdentity and leaseTransitions in the same patch");
+	plan_add(&plan->keeps, "the Lease, and its leaseTransitions", NULL);
+	plan->gap_min_ms = 0;
+	if (!strategy || !*strategy) {
+		plan->gap_max_ms = TIME_UNKNOWN;
+		plan_text(&plan->gap_why, "whoever tries next takes it; client-go tries every 2 s. "
+					  "Who tries can't be "
+					  "seen");
+		plan_warn(plan,
+			"a holder that lives takes it straight back: client-go does at its next "
+			"retry, within %d ms, unless another candidate is first",
+			GAP_MOST_MS);
+	}
+	plan->last_sign_us = singleton_int(order->s, DETAIL_LAST_CHANGE_SEEN, TIME_UNKNOWN);
+	if (plan->last_sign_us != TIME_UNKNOWN)
+		plan_text(&plan->last_sign, "it renewed the Lease");
+	if (duration_s > 0)
+		plan_text(&plan->alone,
+			"a holder that does not renew loses it: candidates wait %" PRId64
+			" s after its last renewal",
+			duration_s);
+	lease_warn_of_pod(holder, plan);
+}
+
+int kube_plan_lease(struct kube *k, const struct order *order, const struct kube_target *t,
+	struct plan *plan, struct err *err)
+{
+	const struct claim *claim = lease_claim(order);
+	struct kube_thing lease = { 0 };
+	struct str path;
+	json_t *patch;
+	int rc;
+
+	if (!claim || claim->kind != CLAIM_HOLDER) {
+		plan_refuse(plan,
+			"only the holder of a Lease can be asked or released: a candidate "
+			"is a process that waits, and has no part of the record");
+		return 0;
+	}
+	str_init(&path, 4096);
+	kube_act_path(k, &path, KUBE_LEASES, t->ns, t->name);
+	rc = kube_get(k, path.s, &lease, err);
+	if (!rc && lease_is_same(order, t, lease.json, plan)) {
+		patch = lease_tests(lease.json);
+		if (lease_patch(order, lease.json, patch, plan)) {
+			kube_plan_call(plan, "PATCH", path.s, "application/json-patch+json", patch,
+				t->name, NULL);
+			lease_price(order, claim, lease.json, plan);
+			rc = kube_ask_permission(
+				k, t, "patch", "coordination.k8s.io", "leases", plan, err);
+		} else {
+			json_decref(patch);
+		}
+	}
+	kube_thing_release(&lease);
+	str_release(&path);
+	return rc;
+}
