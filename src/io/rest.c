@@ -478,6 +478,9 @@ static int call_launch(struct rest_call *call)
 	call->sent_ms = call->heard_ms = clock_mono_ms(c->clock);
 	set_credentials(call);
 	set_deadline(call);
+	/* Beside the one connection that all others share. */
+	if (call->request.alone && !c->widened)
+		http_loop_connections(c->loop, 2);
 	rc = http_loop_add(c->loop, call->easy, &call->err);
 	if (rc)
 		return rc;
@@ -552,6 +555,8 @@ static void call_done(struct http_owner *owner, CURLcode rc)
 	}
 	call->rc = call_judge(call, rc);
 	call->state = CALL_DONE;
+	if (call->request.alone && !c->widened)
+		http_loop_connections(c->loop, 1);
 	if (!call->request.watch)
 		c->n_busy--;
 }

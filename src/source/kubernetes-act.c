@@ -102,6 +102,42 @@ void kube_thing_release(struct kube_thing *t)
 {
 	json_decref(t->json);
 	t->json = NULL;
+	str_release(&t->text);
+}
+
+/* The raw value of a member of the object that the cursor is at. */
+static bool raw_member(struct json_read *r, const char *word, struct json_text *ret)
+{
+	struct json_text name;
+	bool found = false;
+
+	if (!json_read_object(r))
+		return false;
+	while (json_read_member(r, &name)) {
+		struct json_text value = json_raw(r);
+
+		if (json_is(&name, word)) {
+			*ret = value;
+			found = true;
+		}
+	}
+	return found;
+}
+
+void kube_raw(struct str *out, const struct kube_thing *t, const char *object, const char *member)
+{
+	struct json_text whole, value;
+	struct json_read r;
+
+	json_read_init(&r, t->text.s, t->text.len);
+	if (raw_member(&r, object, &whole)) {
+		json_read_init(&r, whole.s, whole.len);
+		if (raw_member(&r, member, &value)) {
+			str_add_mem(out, value.s, value.len);
+			return;
+		}
+	}
+	str_add(out, "null");
 }
 
 int kube_get(struct kube *k, const char *path, struct kube_thing *ret, struct err *err)
@@ -111,11 +147,13 @@ int kube_get(struct kube *k, const char *path, struct kube_thing *ret, struct er
 	int rc = rest_get(k->client, path, &wait, &answer, err);
 
 	ret->json = NULL;
+	str_init(&ret->text, KUBE_ANSWER_MAX);
 	if (rc == ERR_NOTFOUND) {
 		err_clear(err);
 		rc = 0;
 	} else if (!rc) {
 		ret->json = json_loadb(answer.body.s, answer.body.len, 0, NULL);
+		str_add_mem(&ret->text, answer.body.s, answer.body.len);
 		if (!json_is_object(ret->json)) {
 			kube_thing_release(ret);
 			rc = err_set(err, ERR_PROTO, "%s answered with something that is no object",
@@ -206,20 +244,27 @@ static void tell_request(struct plan *plan, const char *method, const char *path
 }
 
 void kube_plan_call(struct plan *plan, const char *method, const char *path, const char *type,
-	json_t *body, const char *name, const char *shown)
+	const char *body, const char *name, const char *shown)
 {
 	json_t *calls = plan->guard ? json_loads(plan->guard, 0, NULL) : json_array();
-	char *text = json_dumps(body, JSON_COMPACT);
 
 	json_array_append_new(
 		calls, json_pack("{s:s, s:s, s:s, s:s, s:s}", "method", method, "path", path,
-			       "type", type, "body", text, "name", name));
+			       "type", type, "body", body, "name", name));
 	/* A job's template may be long: the guard has no cap but the API server's. */
 	free(plan->guard);
 	plan->guard = json_dumps(calls, JSON_COMPACT);
-	tell_request(plan, method, path, shown ? shown : text);
-	free(text);
+	tell_request(plan, method, path, shown ? shown : body);
 	json_decref(calls);
+}
+
+void kube_plan_object(struct plan *plan, const char *method, const char *path, const char *type,
+	json_t *body, const char *name, const char *shown)
+{
+	char *text = json_dumps(body, JSON_COMPACT);
+
+	kube_plan_call(plan, method, path, type, text, name, shown);
+	free(text);
 	json_decref(body);
 }
 
@@ -375,15 +420,48 @@ static int act_plan(
 	return rc;
 }
 
+/*
+ * A patch whose test failed is answered like one that the server does not take (422): which of the
+ * two it was shows when the Lease is read again. Nothing was done in either case.
+ */
+static int tell_refusal(
+	struct kube *k, const struct order *order, struct effect *effect, struct err *err)
+{
+	struct kube_thing lease = { 0 };
+	struct kube_target t;
+	struct plan now;
+	struct str path;
+
+	if (!kube_target_read(order, &t))
+		return 0;
+	str_init(&path, 4096);
+	plan_init(&now);
+	kube_act_path(k, &path, KUBE_LEASES, t.ns, t.name);
+	if (kube_get(k, path.s, &lease, err)) {
+		err_clear(err);
+	} else if (kube_lease_is_same(order, &t, lease.json, &now)) {
+		effect->kind = EFFECT_REFUSED;
+	} else if (now.reasons.n) {
+		str_clear(&effect->answer);
+		str_add(&effect->answer, now.reasons.items[0].what);
+		str_add(&effect->answer, ": nothing was done");
+	}
+	kube_thing_release(&lease);
+	plan_release(&now);
+	str_release(&path);
+	return 0;
+}
+
 static int act_send(void *state, struct round *r, const struct order *order,
 	const struct plan *plan, struct effect *effect, struct err *err)
 {
 	struct kube *k = state;
 	int rc;
 
-	(void)order;
 	k->r = r;
 	rc = send_all(k, plan, effect, err);
+	if (!rc && effect->kind == EFFECT_CHANGED && order->s->mechanism == MECH_K8S_LEASE)
+		rc = tell_refusal(k, order, effect, err);
 	take_costs(k);
 	return rc;
 }

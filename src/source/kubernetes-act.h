@@ -20,7 +20,8 @@
 
 /* One object as it is now. Zeroed it is none. */
 struct kube_thing {
-	json_t *json; /* NULL: there is no such object */
+	json_t *json;    /* NULL: there is no such object */
+	struct str text; /* as the server wrote it */
 };
 
 /* What is asked for, in the API's words: names that the API would never take are refused. */
@@ -52,9 +53,15 @@ const char *kube_shown(struct str *out, const char *text);
 int kube_ask_permission(struct kube *k, const struct kube_target *t, const char *verb,
 	const char *group, const char *plural, struct plan *plan, struct err *err);
 
-/* Adds a call to those that will be sent; takes body over. name: whom it is about, for words.
+/* The text of a member just as the server wrote it, quotes and all; "null" where it is absent. */
+void kube_raw(struct str *out, const struct kube_thing *t, const char *object, const char *member);
+
+/* Adds a call to those that will be sent, with a body of JSON. name: whom it is about, for words.
  * shown: what is told of the body; NULL: all of it. */
 void kube_plan_call(struct plan *plan, const char *method, const char *path, const char *type,
+	const char *body, const char *name, const char *shown);
+/* The same; takes body over. */
+void kube_plan_object(struct plan *plan, const char *method, const char *path, const char *type,
 	json_t *body, const char *name, const char *shown);
 
 /* The pods of a Job, as a list object. */
@@ -63,6 +70,9 @@ int kube_pods_of(
 /* Whether a pod belongs to the Job with that uid. */
 bool kube_pod_is_of(const json_t *pod, const char *job_uid);
 
+/* Whether the Lease is as it was on the screen; says in the plan what is different. */
+bool kube_lease_is_same(const struct order *order, const struct kube_target *t, const json_t *lease,
+	struct plan *plan);
 int kube_plan_lease(struct kube *k, const struct order *order, const struct kube_target *t,
 	struct plan *plan, struct err *err);
 int kube_plan_cronjob(struct kube *k, const struct order *order, const struct kube_target *t,

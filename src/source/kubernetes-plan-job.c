@@ -13,7 +13,6 @@
 /* What acting on a CronJob or one of its runs would send, and what it costs. */
 
 enum {
-	JOB_NAME_MOST = 63,    /* a Job's name is its pods' label */
 	MANUAL_STEM_MOST = 40, /* leaves room for "-manual-" and what makes it one of a kind */
 	GRACE_S = 30,          /* terminationGracePeriodSeconds where it is not set */
 	TIME_MAX = 40,
@@ -76,7 +75,7 @@ static int cron_patch(struct cron_plan *p, bool suspend, struct err *err)
 		"resourceVersion", kube_string(p->cron.json, "metadata.resourceVersion"), "spec",
 		"suspend", suspend);
 
-	kube_plan_call(p->plan, "PATCH", p->path.s, "application/merge-patch+json", body,
+	kube_plan_object(p->plan, "PATCH", p->path.s, "application/merge-patch+json", body,
 		p->t->name, NULL);
 	plan_text(&p->plan->guarded_by,
 		"the API server compares uid and resourceVersion in the same patch");
@@ -150,7 +149,7 @@ static int plan_resume(struct cron_plan *p, struct err *err)
 /* ---- trigger ---- */
 
 /* "close-manual-1a2b3c": one of a kind by the time, within what a Job's name may have. */
-static void manual_name(const struct cron_plan *p, char *buf, size_t size)
+static void manual_name(const struct cron_plan *p, char *buf)
 {
 	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz";
 	uint64_t n = (uint64_t)p->now_us / 1000;
@@ -162,7 +161,31 @@ static void manual_name(const struct cron_plan *p, char *buf, size_t size)
 		tail[--at] = digits[n % 36];
 		n /= 36;
 	}
-	snprintf(buf, size, "%.*s-manual-%s", MANUAL_STEM_MOST, p->t->name, tail + at);
+	snprintf(buf, KUBE_JOB_NAME, "%.*s-manual-%s", MANUAL_STEM_MOST, p->t->name, tail + at);
+}
+
+/* What is confirmed is what is sent: an order keeps the name that it was shown with. */
+static int order_name(struct cron_plan *p, struct err *err)
+{
+	struct kube *k = p->k;
+	struct kube_thing there = { 0 };
+	struct str path;
+	int rc = 0;
+
+	if (k->made_for == p->order && k->made_name[0]) {
+		str_init(&path, 4096);
+		kube_act_path(k, &path, KUBE_JOBS, p->t->ns, k->made_name);
+		rc = kube_get(k, path.s, &there, err);
+		str_release(&path);
+	} else {
+		k->made_name[0] = '\0';
+	}
+	if (!rc && (!k->made_name[0] || there.json)) {
+		k->made_for = p->order;
+		manual_name(p, k->made_name);
+	}
+	kube_thing_release(&there);
+	return rc;
 }
 
 static json_t *job_metadata(const struct cron_plan *p, const char *name)
@@ -203,7 +226,8 @@ static int plan_trigger(struct cron_plan *p, struct err *err)
 {
 	json_t *spec = kube_member(p->cron.json, "spec.jobTemplate.spec"), *body;
 	const char *version = kube_string(p->cron.json, "metadata.resourceVersion");
-	char name[JOB_NAME_MOST + 1], shown[1024];
+	const char *name = p->k->made_name;
+	char shown[1024];
 	struct str path;
 	int rc;
 
@@ -211,7 +235,9 @@ static int plan_trigger(struct cron_plan *p, struct err *err)
 		plan_refuse(p->plan, "the CronJob has no jobTemplate that could be read");
 		return 0;
 	}
-	manual_name(p, name, sizeof(name));
+	rc = order_name(p, err);
+	if (rc)
+		return rc;
 	body = json_pack("{s:s, s:s, s:o, s:O}", "apiVersion", "batch/v1", "kind", "Job",
 		"metadata", job_metadata(p, name), "spec", spec);
 	str_init(&path, 4096);
@@ -221,7 +247,7 @@ static int plan_trigger(struct cron_plan *p, struct err *err)
 		"Job %s, owned by the CronJob with uid %s, made of its jobTemplate as of "
 		"resourceVersion %s",
 		name, p->t->uid, version ? version : "?");
-	kube_plan_call(p->plan, "POST", path.s, "application/json", body, name, shown);
+	kube_plan_object(p->plan, "POST", path.s, "application/json", body, name, shown);
 	warn_of_policy(p);
 	keep_active(p);
 	tell_next(p, "the next slot starts a run at");
@@ -345,7 +371,7 @@ static int plan_delete(struct cron_plan *p, const struct run *run, bool *ret_sam
 		body = json_pack("{s:s, s:s, s:{s:s}, s:s}", "kind", "DeleteOptions", "apiVersion",
 			"v1", "preconditions", "uid", run_uid(run), "propagationPolicy",
 			"Foreground");
-		kube_plan_call(
+		kube_plan_object(
 			p->plan, "DELETE", path.s, "application/json", body, run->name, NULL);
 		plan_add(&p->plan->destroys, "the Job, and its retries", run->name);
 		price_pods(p, run, pods.json);

@@ -5,6 +5,7 @@
 #include "source/kubernetes-act.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What taking a Lease from its holder would send, and what it costs. */
@@ -37,9 +38,8 @@ static void lease_key_now(struct str *key, const json_t *lease)
 	str_addf(key, "/%" PRId64, kube_number(lease, "spec.leaseTransitions", 0));
 }
 
-/* Whether the Lease is as it was on the screen; says in the plan what is different. */
-static bool lease_is_same(const struct order *order, const struct kube_target *t,
-	const json_t *lease, struct plan *plan)
+bool kube_lease_is_same(const struct order *order, const struct kube_target *t, const json_t *lease,
+	struct plan *plan)
 {
 	const char *uid = kube_string(lease, "metadata.uid"), *holder;
 	struct str key, shown;
@@ -67,30 +67,26 @@ static bool lease_is_same(const struct order *order, const struct kube_target *t
 	return same;
 }
 
-/* The comparison comes first: the server makes it in the same request, also when it begins anew
- * because of a renewal meanwhile. */
-static json_t *lease_tests(const json_t *lease)
+static void lease_test(
+	struct str *patch, const struct kube_thing *lease, const char *object, const char *member)
 {
-	json_t *patch = json_array();
-	json_t *transitions = kube_member(lease, "spec.leaseTransitions");
-
-	json_array_append_new(
-		patch, json_pack("{s:s, s:s, s:s}", "op", "test", "path", "/metadata/uid", "value",
-			       kube_string(lease, "metadata.uid")));
-	json_array_append_new(
-		patch, json_pack("{s:s, s:s, s:s}", "op", "test", "path", "/spec/holderIdentity",
-			       "value", kube_string(lease, "spec.holderIdentity")));
-	if (transitions)
-		json_array_append_new(
-			patch, json_pack("{s:s, s:s, s:O}", "op", "test", "path",
-				       "/spec/leaseTransitions", "value", transitions));
-	return patch;
+	str_addf(patch, "{\"op\":\"test\",\"path\":\"/%s/%s\",\"value\":", object, member);
+	kube_raw(patch, lease, object, member);
+	str_add(patch, "},");
 }
 
-static void lease_replace(json_t *patch, const char *path, json_t *value)
+/*
+ * The comparison comes first: the server makes it in the same request, also when it begins anew
+ * because of a renewal meanwhile. It compares texts as they are written in JSON, so that the
+ * server's own writing is given back.
+ */
+static void lease_tests(struct str *patch, const struct kube_thing *lease)
 {
-	json_array_append_new(
-		patch, json_pack("{s:s, s:s, s:o}", "op", "add", "path", path, "value", value));
+	str_add_char(patch, '[');
+	lease_test(patch, lease, "metadata", "uid");
+	lease_test(patch, lease, "spec", "holderIdentity");
+	if (kube_member(lease->json, "spec.leaseTransitions"))
+		lease_test(patch, lease, "spec", "leaseTransitions");
 }
 
 /* The candidate that is preferred from then on: the first that is not the holder. */
@@ -101,31 +97,41 @@ static const struct claim *lease_other(const struct order *order)
 	return singleton_claim(order->s, CLAIM_WAITER, &pos);
 }
 
+/* A text as JSON; the caller frees it. */
+static char *json_dumps_text(const char *text)
+{
+	json_t *json = json_string(text);
+	char *out = json_dumps(json, JSON_ENCODE_ANY);
+
+	json_decref(json);
+	return out ? out : xstrdup("\"\"");
+}
+
 static bool lease_patch(
-	const struct order *order, const json_t *lease, json_t *patch, struct plan *plan)
+	const struct order *order, const json_t *lease, struct str *patch, struct plan *plan)
 {
 	const char *strategy = kube_string(lease, "spec.strategy");
 	const struct claim *other = lease_other(order);
+	char *name;
 
 	if (!strategy || !*strategy) {
-		lease_replace(patch, "/spec/holderIdentity", json_string(""));
-		lease_replace(patch, "/spec/leaseDurationSeconds", json_integer(1));
+		str_add(patch,
+			"{\"op\":\"replace\",\"path\":\"/spec/holderIdentity\",\"value\":\"\"},"
+			"{\"op\":\"add\",\"path\":\"/spec/leaseDurationSeconds\",\"value\":1}]");
 		return true;
 	}
 	if (!other) {
 		plan_refuse(plan,
-			"the election is coordinated (strategy %s), and no other candidate is "
-			"known "
-			"that could be preferred",
-			strategy);
+			"the election is coordinated, and no other candidate is known that could "
+			"be preferred");
 		return false;
 	}
-	lease_replace(patch, "/spec/preferredHolder", json_string(other->identity));
+	name = json_dumps_text(other->identity);
+	str_addf(patch, "{\"op\":\"add\",\"path\":\"/spec/preferredHolder\",\"value\":%s}]", name);
+	free(name);
 	plan_text(&plan->successor, "%s", other->identity);
 	plan_add(&plan->told,
-		"the holder sees at its next renewal that another is preferred, and "
-		"yields",
-		NULL);
+		"the holder sees at its next renewal that another is preferred, and yields", NULL);
 	return true;
 }
 
@@ -177,8 +183,7 @@ int kube_plan_lease(struct kube *k, const struct order *order, const struct kube
 {
 	const struct claim *claim = lease_claim(order);
 	struct kube_thing lease = { 0 };
-	struct str path;
-	json_t *patch;
+	struct str path, patch;
 	int rc;
 
 	if (!claim || claim->kind != CLAIM_HOLDER) {
@@ -188,21 +193,21 @@ int kube_plan_lease(struct kube *k, const struct order *order, const struct kube
 		return 0;
 	}
 	str_init(&path, 4096);
+	str_init(&patch, 256 * 1024);
 	kube_act_path(k, &path, KUBE_LEASES, t->ns, t->name);
 	rc = kube_get(k, path.s, &lease, err);
-	if (!rc && lease_is_same(order, t, lease.json, plan)) {
-		patch = lease_tests(lease.json);
-		if (lease_patch(order, lease.json, patch, plan)) {
-			kube_plan_call(plan, "PATCH", path.s, "application/json-patch+json", patch,
-				t->name, NULL);
+	if (!rc && kube_lease_is_same(order, t, lease.json, plan)) {
+		lease_tests(&patch, &lease);
+		if (lease_patch(order, lease.json, &patch, plan)) {
+			kube_plan_call(plan, "PATCH", path.s, "application/json-patch+json",
+				patch.s, t->name, NULL);
 			lease_price(order, claim, lease.json, plan);
 			rc = kube_ask_permission(
 				k, t, "patch", "coordination.k8s.io", "leases", plan, err);
-		} else {
-			json_decref(patch);
 		}
 	}
 	kube_thing_release(&lease);
 	str_release(&path);
+	str_release(&patch);
 	return rc;
 }

@@ -100,7 +100,7 @@ static int kube_open(const struct source_config *config, void **ret_state, struc
 
 	k->config = config;
 	k->n_beats = k->n_beats_old = -1;
-	k->told_ms = k->changed_ms = k->server_us = TIME_UNKNOWN;
+	k->told_ms = k->changed_ms = k->server_us = k->acted_ms = TIME_UNKNOWN;
 	for (ask = 0; ask < ASKS; ask++)
 		k->asks[ask].asked_ms = TIME_UNKNOWN;
 	map_init(&k->events);

@@ -33,6 +33,7 @@ enum {
 	KUBE_FRESH_WATCH_MS = 2000, /* a new watch may tell of the past first */
 	KUBE_CENSUS_EVERY_MS = 5 * 60 * 1000,
 	KUBE_BEAT_OLD_S = 3600, /* a heartbeat that is older than this, by the server's clock */
+	KUBE_JOB_NAME = 64,     /* a Job's name is its pods' label, of at most 63 bytes */
 	KUBE_LOOKS = 8,         /* single questions in flight */
 };
 
@@ -147,10 +148,12 @@ struct kube {
 	bool self_changed;
 
 	struct kube_looking looks[KUBE_LOOKS];
-	int64_t late_ms;   /* no Lease that is merely late is looked at before */
-	size_t late_pos;   /* where the round over them stands */
-	int64_t acted_ms;  /* our monotonic clock when a request that changes something was sent;
-			      TIME_UNKNOWN */
+	int64_t late_ms;      /* no Lease that is merely late is looked at before */
+	size_t late_pos;      /* where the round over them stands */
+	int64_t acted_ms;     /* our monotonic clock when a request that changes something was sent;
+				 TIME_UNKNOWN */
+	const void *made_for; /* the order that the name below was made for: only compared */
+	char made_name[KUBE_JOB_NAME];
 	struct map events; /* told of the one row that is looked at */
 	char *events_of;
 	int64_t events_ms;

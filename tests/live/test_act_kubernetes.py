@@ -5,6 +5,8 @@ by the time that it is sent.
 """
 
 import json
+import socket
+import threading
 import time
 import unittest
 
@@ -30,10 +32,10 @@ class Case(unittest.TestCase):
         self.home = self.home_of("admin")
 
     def home_of(self, user, **how):
-        home = Home("")
+        home = Home()
         self.addCleanup(home.close)
-        path = self.plane.write_kubeconfig(home.path + "/kubeconfig", user, **how)
-        home.config(CONFIG.format(kubeconfig=path))
+        path = self.plane.write_kubeconfig(home.folder / "kubeconfig", user, **how)
+        home.write_config(CONFIG.format(kubeconfig=path))
         return home
 
     def show(self, row, home=None):
@@ -67,7 +69,9 @@ class Case(unittest.TestCase):
     def running(self, cronjob, minutes_ago):
         """A run of it whose pod works; its Job."""
         job = self.plane.make_run(cronjob, minutes_ago)
-        pod = wait_until(lambda: self.plane.pods_of(job["metadata"]["name"]))[0]
+        uid = job["metadata"]["uid"]
+        pod = wait_until(lambda: [pod for pod in self.plane.pods_of(job["metadata"]["name"])
+                                  if pod["metadata"]["ownerReferences"][0]["uid"] == uid])[0]
         self.kubelet.run(pod)
         return job
 
@@ -132,7 +136,7 @@ class Leases(Case):
         self.assertEqual(self.api.get("leases", "busy", "default")["spec"]["holderIdentity"], "")
 
     def test_hostile_identities_are_compared_as_they_are(self):
-        for n, holder in enumerate(("a\"b\\c", "\u202eevil\n\x1b[2J", "ü/日本", "x" * 3000)):
+        for n, holder in enumerate(("a\"b\\c", "\u202eevil\n\x1b[2J", "ü/日本", "<a&b>\u2028", "x" * 3000)):
             name = f"hostile-{n}"
             self.plane.make_lease(name, holder)
             row = f"kube/lease/default/{name}"
@@ -254,20 +258,61 @@ class CronJobs(Case):
         self.assertEqual(made["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"], "hunter2hunter2")
 
 
+class NoAnswer(Proxy):
+    """Passes on all but what the server answers on connections after the first, once TLS stands."""
+
+    def __init__(self, port):
+        self.taken, self.sent = 0, {}
+        super().__init__(port)
+
+    def handle(self, sock):
+        self.taken += 1
+        if self.taken == 1:
+            super().handle(sock)
+            return
+        server = socket.create_connection(("127.0.0.1", self.target_port), timeout=5)
+        server.settimeout(None)
+        self._track(server)
+        threading.Thread(target=self.forth, args=(sock, server), daemon=True).start()
+        try:
+            while data := server.recv(65536):
+                if self.sent.get(server, 0) < 2:
+                    sock.sendall(data)
+        except OSError:
+            pass
+
+    def forth(self, sock, server):
+        try:
+            while data := sock.recv(65536):
+                self.sent[server] = self.sent.get(server, 0) + 1
+                server.sendall(data)
+        except OSError:
+            pass
+
+
 class Faults(Case):
-    def cut_home(self):
+    def test_an_act_without_an_answer_is_unknown(self):
+        """It was done, and nobody said so."""
+        self.plane.make_lease("unanswered", "one")
+        proxy = NoAnswer(self.plane.port)
+        self.addCleanup(proxy.close)
+        home = self.home_of("admin", port=proxy.port)
+        said = self.act("release", "kube/lease/default/unanswered", "one", code=12, home=home, more=("--timeout", "3"))
+        self.assertEqual(said["outcome"], "unknown")
+        self.assertIn("kubectl get --raw", json.dumps(said))
+        self.assertEqual(self.api.get("leases", "unanswered", "default")["spec"]["holderIdentity"], "")
+
+    def test_a_server_that_is_gone_was_sent_nothing(self):
+        self.plane.make_lease("unreached", "one")
         proxy = Proxy(self.plane.port)
         self.addCleanup(proxy.close)
-        return proxy, self.home_of("admin", port=proxy.port)
-
-    def test_a_server_that_stands_still_leaves_unknown(self):
-        self.plane.make_lease("frozen", "one")
-        proxy, home = self.cut_home()
-        seen = self.plane.audit("admin")
-        proxy.hold_after(lambda data: b"PATCH" in data) if hasattr(proxy, "hold_after") else None
-        del seen
-        said = self.act("release", "kube/lease/default/frozen", "one", home=home)
-        self.assertIn(said["outcome"], ("done", "unknown"))
+        home = self.home_of("admin", port=proxy.port)
+        key = self.show("kube/lease/default/unreached", home)["holders"][0]["key"]
+        proxy.refuse()
+        proxy.cut()
+        done = home.baton("act", "release", "kube/lease/default/unreached", "--expect", key, "--reason", "r", "--yes")
+        self.assertIn(done.code, (10, 69), done)
+        self.assertEqual(self.api.get("leases", "unreached", "default")["spec"]["holderIdentity"], "one")
 
     def test_looking_and_forecasting_change_nothing(self):
         self.cronjob("looked-at")
