@@ -18,7 +18,7 @@ enum {
 	ETCD_PROGRESS_EVERY_MS = 5000,
 	ETCD_SILENCE_MS = 12000, /* a watch that says nothing for so long, though asked, is dead */
 	ETCD_TTL_EVERY_MS = 1000,
-	ETCD_IN_FLIGHT = 64,
+	ETCD_IN_FLIGHT = 96,
 	ETCD_DENIALS_MOST = 2,   /* refused watches that are begun anew at once, */
 	ETCD_DENIALS_MS = 10000, /* ... unless so much time is between them */
 	ETCD_LOST_LEAST = 5,     /* leases that vanish at once, */
