@@ -283,7 +283,7 @@ static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int6
 	verdict_draft_begin(&s->verdict);
 	judge_singleton(&in, &s->verdict);
 	if (memory)
-		memory_note_state(&s->memory, memory, s->verdict.v.state, in.now_us);
+		judge_note(&s->memory, memory, slot->s, &s->verdict, in.now_us);
 	row = row_new(singleton_ref(slot->s), &s->verdict);
 	if (s->picture_ms != TIME_UNKNOWN)
 		session_event_row(s, slot->row, row, &observed);

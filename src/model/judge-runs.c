@@ -17,6 +17,7 @@
 enum {
 	RUNS_COMPARED = 64,        /* the newest, of a pile */
 	YOUNG_MS = 10 * 1000,      /* a record so new may not have its pods, or be in a list, yet */
+	REPLACED_MS = 10 * 1000,   /* a pod is gone soon after its grace period */
 	DEADLINE_SLACK_MS = 30000, /* the controller ends a run soon after its deadline */
 };
 
@@ -268,10 +269,37 @@ static bool is_possible(struct judging *j, const struct run *run)
 	return judging_reached(j, judging_cluster_age(j, run->created_us), YOUNG_MS);
 }
 
+/*
+ * Replace deletes the Job before it starts the next (cronjob_controllerv2.go, syncCronJob), and its
+ * pods have a grace period to end in: until then two at once are what the policy asks for. A pod's
+ * deletionTimestamp is the end of its grace period (the API's conventions on metadata); a Job's is
+ * when that was asked for, and its pods follow soon.
+ */
+static bool is_being_replaced(struct judging *j, const struct run *run)
+{
+	uint32_t i;
+
+	if (!policy_is(j, "Replace"))
+		return false;
+	for (i = 0; i < run->n_pods; i++) {
+		const struct pod *pod = &run->pods[i];
+		int64_t asked = pod->deleted_us != TIME_UNKNOWN ? pod->deleted_us : run->deleted_us;
+
+		if (pod->alive != TRI_YES)
+			continue;
+		if (asked == TIME_UNKNOWN ||
+			(clock_minus(asked, j->cluster_us) <= 0 &&
+				judging_reached(j, judging_cluster_age(j, asked), REPLACED_MS)))
+			return false;
+		judging_until(j, asked);
+	}
+	return run->n_pods > 0;
+}
+
 struct alive_runs {
 	const struct run *newest, *oldest; /* of those that are alive */
-	const struct run *possible;
-	uint32_t n, n_possible;
+	const struct run *possible, *replaced;
+	uint32_t n, n_possible, n_replaced;
 };
 
 static void count_alive(struct judging *j, struct alive_runs *a)
@@ -282,7 +310,10 @@ static void count_alive(struct judging *j, struct alive_runs *a)
 	for (i = 0; i < j->s->n_runs; i++) {
 		const struct run *run = &j->s->runs[i];
 
-		if (run->alive == TRI_YES) {
+		if (run->alive == TRI_YES && is_being_replaced(j, run)) {
+			a->replaced = run;
+			a->n_replaced++;
+		} else if (run->alive == TRI_YES) {
 			a->oldest = run;
 			a->newest = a->n++ ? a->newest : run;
 		} else if (is_possible(j, run)) {
@@ -374,6 +405,24 @@ static void judge_two_alive(struct judging *j, const struct alive_runs *a)
 	verdict_evidence_text(j->out, DETAIL_RUN, a->oldest->name);
 }
 
+/* Two for the moment, as Replace has it. */
+static void judge_replaced(struct judging *j, const struct alive_runs *a)
+{
+	const struct role *role = j->in->role;
+	bool harmful = role && role->harm == HARM_HARMFUL && role->idempotent != TRI_YES &&
+		       role->fenced != TRI_YES;
+	char old[ALIVE_TEXT_MAX], new[RUN_TEXT_MAX];
+
+	verdict_add(j->out, FINDING_POSSIBLE_OVERLAP, harmful ? SEVERITY_WARN : SEVERITY_INFO,
+		TIME_UNKNOWN,
+		"Replace is ending %s, within its grace period%s%s: it may work until then.",
+		say_alive(j, old, a->replaced), a->n ? ", while the next is at work: " : "",
+		a->n ? say_run(j, new, a->newest) : "");
+	verdict_advise(j->out, "Where two at once do harm even for so long, a shorter "
+			       "terminationGracePeriodSeconds makes that time shorter.");
+	verdict_evidence_text(j->out, DETAIL_RUN, a->replaced->name);
+}
+
 static void judge_dup_run(struct judging *j)
 {
 	char words[RUN_TEXT_MAX], why[WHY_TEXT_MAX], other[RUN_TEXT_MAX];
@@ -382,6 +431,10 @@ static void judge_dup_run(struct judging *j)
 	count_alive(j, &a);
 	if (a.n >= 2) {
 		judge_two_alive(j, &a);
+		return;
+	}
+	if (a.n_replaced) {
+		judge_replaced(j, &a);
 		return;
 	}
 	if (a.n + a.n_possible < 2)
@@ -623,6 +676,32 @@ static void judge_past_pods(struct judging *j)
 			       "waits for the old pod to end first.");
 	verdict_evidence_text(j->out, DETAIL_POD, x->name);
 	verdict_evidence_text(j->out, DETAIL_POD, y->name);
+}
+
+/*
+ * What was seen, and is not in the API any more: a run or a pod that was deleted takes the evidence
+ * with it. Told as a role's duplicate is: critical while it is fresh, then a warning for a day.
+ */
+static void judge_remembered(struct judging *j)
+{
+	const struct remembered_past *p = j->memory ? j->memory->past : NULL;
+	bool pods = p && p->previous_key &&
+		    strcmp(p->previous_key, finding_word(FINDING_DUP_POD)->word) == 0;
+	int64_t fresh = j->thresholds->duplicate_fresh_ms, age;
+	char ago[CLOCK_TEXT_MAX];
+	enum finding_code code = pods ? FINDING_DUP_POD : FINDING_DUP_RUN;
+
+	if (!p || !p->previous_identity || p->session_since_us == TIME_UNKNOWN ||
+		verdict_has(j->out, code) || fresh > INT64_MAX / 24)
+		return;
+	age = judging_own_age(j, p->session_since_us);
+	if (age == TIME_UNKNOWN || judging_reached(j, age, fresh * 24))
+		return;
+	verdict_add(j->out, code, judging_reached(j, age, fresh) ? SEVERITY_WARN : SEVERITY_CRIT,
+		p->first_session_us, "%s were alive at once, last seen so %s ago.",
+		p->previous_identity, judging_say(j, ago, age));
+	verdict_advise(j->out, "Compare what both did while it was so, before it is taken for "
+			       "mended.");
 }
 
 /* Whether a run's work is known to have begun. */
@@ -898,6 +977,7 @@ const struct judge_rule judge_rules_runs[] = {
 	{ RULE_CRONJOB, true, judge_dup_pod },
 	{ RULE_CRONJOB, true, judge_past_runs },
 	{ RULE_CRONJOB, true, judge_past_pods },
+	{ RULE_CRONJOB, true, judge_remembered },
 	{ RULE_CRONJOB, true, judge_dup_slot },
 	{ RULE_CRONJOB, true, judge_stuck },
 	{ RULE_CRONJOB, true, judge_pile_up },

@@ -274,6 +274,20 @@ void judge_singleton(const struct judge_input *in, struct verdict_draft *out)
 	}
 }
 
+void judge_note(struct memory *m, struct remembered *r, const struct singleton *s,
+	const struct verdict_draft *judged, int64_t now_us)
+{
+	enum finding_code code =
+		verdict_has(judged, FINDING_DUP_RUN) ? FINDING_DUP_RUN : FINDING_DUP_POD;
+	char names[1024];
+
+	memory_note_state(m, r, judged->v.state, now_us);
+	if (s->mechanism != MECH_K8S_CRONJOB || judged->v.state != STATE_DUPLICATE)
+		return;
+	if (*verdict_evidence_names(judged, code, names, sizeof(names)))
+		memory_note_two(m, r, finding_word(code)->word, names, now_us);
+}
+
 uint64_t judge_context(const struct singleton *self, bool all_stale)
 {
 	/* The server's clock is not among them: it runs on, and verdict_next sees to that. */

@@ -29,6 +29,13 @@ struct judge_input {
 void judge_singleton(const struct judge_input *in, struct verdict_draft *out);
 
 /*
+ * Notes in the memory what was judged of a row: its state, and which two of a CronJob were alive at
+ * once, since their objects may be gone with the next picture. After judge_singleton.
+ */
+void judge_note(struct memory *m, struct remembered *r, const struct singleton *s,
+	const struct verdict_draft *judged, int64_t now_us);
+
+/*
  * A digest of what the verdicts of a source's rows rest on besides their own facts, their memory
  * and the time: when it differs from the last one, all rows must be judged again.
  */

@@ -480,6 +480,21 @@ void memory_note_duplicate(struct memory *m, const char *id, const char *text, i
 	m->dirty = true;
 }
 
+void memory_note_two(
+	struct memory *m, struct remembered *r, const char *code, const char *names, int64_t now_us)
+{
+	struct remembered_past *p = remembered_make_past(r);
+
+	if (!p->previous_key || !same_text(p->previous_key, code) ||
+		!same_text(p->previous_identity, names)) {
+		remembered_set_previous(p, slice_of(code), slice_of(names), slice_of(""));
+		p->first_session_us = now_us;
+		p->sessions++;
+	}
+	p->session_since_us = now_us;
+	m->dirty = true;
+}
+
 void memory_note_state(struct memory *m, struct remembered *r, enum state state, int64_t now_us)
 {
 	if (r->state == (uint8_t)state)

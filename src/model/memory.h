@@ -160,6 +160,14 @@ void memory_note_duplicate(struct memory *m, const char *id, const char *text, i
  */
 uint64_t lease_record(const struct singleton *s);
 
+/*
+ * Notes that two of a CronJob's runs, or two pods of one, were seen alive at once: by what finding
+ * (its code in words), and which. past->session_since_us then tells when that was last so, and
+ * first_session_us since when; previous_key is the code, previous_identity names them.
+ */
+void memory_note_two(struct memory *m, struct remembered *r, const char *code, const char *names,
+	int64_t now_us);
+
 /* Notes the state that was judged. */
 void memory_note_state(struct memory *m, struct remembered *r, enum state state, int64_t now_us);
 

@@ -156,6 +156,30 @@ void verdict_evidence_text(struct verdict_draft *d, enum detail_id id, const cha
 	verdict_evidence(d, (struct detail){ .id = id, .i = verdict_text(d, text) }, true);
 }
 
+static const struct draft_finding *draft_find(const struct verdict_draft *d, enum finding_code code)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_findings; i++)
+		if (d->findings[i].code == code)
+			return &d->findings[i];
+	return NULL;
+}
+
+const char *verdict_evidence_names(
+	const struct verdict_draft *d, enum finding_code code, char *buf, size_t size)
+{
+	const struct draft_finding *f = draft_find(d, code);
+	size_t i, len = 0;
+
+	*buf = '\0';
+	for (i = f ? f->first : 0; f && i < f->first + f->n && len < size; i++)
+		if (d->evidence_text[i])
+			len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? " and " : "",
+				d->texts.s + d->evidence[i].i);
+	return buf;
+}
+
 bool verdict_has(const struct verdict_draft *d, enum finding_code code)
 {
 	size_t i;

@@ -76,6 +76,10 @@ bool verdict_has(const struct verdict_draft *d, enum finding_code code);
 /* Whether a finding of at least that severity was added. */
 bool verdict_has_severity(const struct verdict_draft *d, enum severity least);
 
+/* The texts of a finding's evidence, joined by "and", in buf: "" when it was not added. */
+const char *verdict_evidence_names(
+	const struct verdict_draft *d, enum finding_code code, char *buf, size_t size);
+
 /*
  * Whether a finding says how a thing of its kind usually is, so that a list of many is quieter
  * without it: nobody waits behind most holders. It stands where one singleton is looked at, and in

@@ -97,7 +97,7 @@ static void judge_rows(struct play *p, struct played_source *s)
 		verdict_draft_begin(&p->verdict);
 		judge_singleton(&in, &p->verdict);
 		if (r)
-			memory_note_state(&s->memory, r, p->verdict.v.state, in.now_us);
+			judge_note(&s->memory, r, slot->s, &p->verdict, in.now_us);
 		picture_judged(&s->picture, i, row_new(singleton_ref(slot->s), &p->verdict));
 	}
 	memory_confirm(&s->memory, p->clock.mono_ms, p->clock.wall_us);
