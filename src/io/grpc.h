@@ -22,6 +22,7 @@ enum grpc_code {
 	GRPC_OUT_OF_RANGE = 11,
 	GRPC_UNIMPLEMENTED = 12,
 	GRPC_UNAVAILABLE = 14,
+	GRPC_DATA_LOSS = 15,
 	GRPC_UNAUTHENTICATED = 16,
 	GRPC_NONE =
 		-1, /* the call ended without a status: the transport failed, or it was no gRPC */

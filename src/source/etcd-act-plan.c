@@ -327,7 +327,9 @@ static void plan_alarms(const struct etcd *e, const struct reading *in, struct p
 			"first%s",
 			in->next ? "" : ", for nobody waits");
 	if (corrupt)
-		plan_warn(plan, "the alarm CORRUPT is on: what etcd answers may be wrong");
+		plan_refuse(plan,
+			"the alarm CORRUPT is on: etcd refuses every change, and what it answers "
+			"may be wrong. Replace the member whose data is corrupt, and disarm it");
 }
 
 /*

@@ -34,6 +34,7 @@ static bool is_refusal(const struct etcd_unary *u)
 	case GRPC_FAILED_PRECONDITION:
 	case GRPC_UNIMPLEMENTED:
 	case GRPC_UNAUTHENTICATED:
+	case GRPC_DATA_LOSS: /* "corrupt cluster": every change is refused (apply.go) */
 		return true;
 	case GRPC_UNAVAILABLE:
 		return strstr(u->err.text, "no leader") != NULL;

@@ -116,6 +116,19 @@ class StepDown(Case):
         self.assertIsNotNone(self.there(etcd, second.key))
 
 
+    @on_each()
+    def test_a_corrupt_cluster_changes_nothing(self, etcd):
+        leader = etcd.candidate("elections/job", "a", ttl=600, keep=False)
+        drive, _ = self.planned(etcd, "step-down", "elections/job")
+        etcd.alarm("CORRUPT")
+        effect = drive.send()
+        self.assertEqual((effect["rc"], effect["kind"]), (0, "refused"), effect)
+        plan = drive.plan()
+        self.assertEqual(plan["verdict"], "refused")
+        self.assertIn("etcd refuses every change", texts(plan["reasons"]))
+        self.assertEqual(self.there(etcd, leader.key), leader.create_revision)
+
+
 class Release(Case):
     @on_each()
     def test_one_that_waits_leaves_the_queue(self, etcd):

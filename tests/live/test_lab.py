@@ -142,6 +142,20 @@ class LabTest(unittest.TestCase):
             said = json.loads(done.stdout)
             self.assertEqual((said["outcome"], said["overlap"]), ("done", "closed"))
 
+    def test_what_an_operator_does_there(self):
+        """An election is taken from a key that nobody holds; a lock that is stranded on a pooler's session is ended."""
+        lab = self.start()
+        lab.wait_ready()
+        rows = {row["id"]: row for row in json.loads(lab.baton("list", "--json").stdout)["singletons"]}
+        for verb, row, successor in (("release", "ctl/elections/legacy", "node-x"),
+                                     ("release", "orders/app:1000", "migrate-web-2")):
+            key = rows[row]["holders"][0]["key"]
+            words = ("act", verb, row, "--expect", key, "--reason", "a test", "--yes", "--json")
+            done = lab.baton(*words)
+            self.assertEqual((done.returncode, json.loads(done.stdout)["outcome"]), (0, "done"), done)
+            self.assertEqual(json.loads(done.stdout)["after"]["holders"][0]["identity"], successor)
+            self.assertEqual(lab.baton(*words).returncode, 11)  # another one holds it now: nothing is sent to it
+
     def polite(self, lab):
         """Who holds the lock of those that can be asked, as soon as one does."""
         def holder():
