@@ -23,11 +23,16 @@
  *was polled last plan, send, look                  what the functions say
  */
 
+enum {
+	WAIT_MS = 40 /* a poll waits so long for news before */
+};
+
 struct drive {
 	struct source_config config;
 	void *state;
 	struct round r;
 	int64_t timeout_ms;
+	bool polled;
 	struct order order;
 	char *key, *reason;
 	struct plan plan;
@@ -69,8 +74,13 @@ static void do_poll(struct drive *d)
 	struct err err = { 0 };
 	int rc;
 
+	/* As the session does: what a watch brought is taken while it waits. */
+	fake_round_start(&d->r, WAIT_MS);
+	if (d->polled && d->config.ops->wait && d->config.ops->wait(d->state, &d->r, &err) < 0)
+		err_clear(&err);
 	fake_round_start(&d->r, d->timeout_ms);
 	rc = d->config.ops->poll(d->state, &d->r, &err);
+	d->polled = rc == 0;
 	answer(answer_of(rc, &err));
 }
 
