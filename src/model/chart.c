@@ -528,12 +528,14 @@ static int64_t first_run_us(const struct singleton *s, int64_t now_us)
 
 int64_t chart_span_us(const struct singleton *s, int64_t now_us)
 {
-	int64_t span = clock_minus(now_us, first_run_us(s, now_us)), next, after, period;
+	int64_t span = clock_minus(now_us, first_run_us(s, now_us)), next, after, period, least;
 
 	if (!schedule_next(s->schedule, now_us, &next) || !schedule_next(s->schedule, next, &after))
 		return span > 10 * MINUTE_US ? span : 10 * MINUTE_US;
 	period = after - next;
 	if (span > 30 * period)
 		return 30 * period;
-	return span > 6 * period ? span : 6 * period;
+	/* A run of today must not vanish since the next is due in a year. */
+	least = 6 * period < HOUR_US ? 6 * period : HOUR_US;
+	return span > least ? span : least;
 }

@@ -112,7 +112,7 @@ void chart_release(struct chart *chart);
 
 /*
  * How much of the past shows a job best: all that is known of its runs, but no more than some
- * thirty of its slots, and no less than six.
+ * thirty of its slots, and no less than six of them or an hour.
  */
 int64_t chart_span_us(const struct singleton *s, int64_t now_us);
 

@@ -207,9 +207,13 @@ static void put_overlaps(struct chart_row *row, const struct chart_axis *axis,
 		if ((o->run && o->run != line->run) || from >= to)
 			continue;
 		last = put_span(row, axis, from, to, SHAPE_OVERLAP, CHART_PAINT_OVERLAP, pen);
-		if (last >= 0 && line->end == CHART_ALIVE &&
-			last == chart_column(axis, pen->now_us))
+		if (last < 0 || to != line->to_us)
+			continue;
+		/* How its end looks is not hidden. */
+		if (line->end == CHART_ALIVE && last == chart_column(axis, pen->now_us))
 			put_shape(row, last, SHAPE_ON, CHART_PAINT_OVERLAP, pen);
+		if (line->end == CHART_FAILED)
+			put_shape(row, last, SHAPE_FAILED, CHART_PAINT_OVERLAP, pen);
 	}
 }
 

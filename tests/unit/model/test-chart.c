@@ -418,6 +418,12 @@ static void test_span(void **state)
 	assert_int_equal(chart_span_us(j.s, at(100000)), 30 * 5 * MINUTE_US);
 	assert_int_equal(chart_span_us(j.s, at(-59)), 6 * 5 * MINUTE_US);
 	job_end(&j);
+	/* A run of today is seen, though the next is due in a year. */
+	job_begin(&j, "0 0 1 1 *", "Allow");
+	add(&j, -5, -4, RUN_SUCCEEDED);
+	chart_of(&j, 0);
+	assert_int_equal(chart_span_us(j.s, at(0)), 60 * MINUTE_US);
+	job_end(&j);
 }
 
 int main(void)
