@@ -1131,6 +1131,37 @@ static void runs_are_no_change_of_hands(void **state)
 	memory_release(&m);
 }
 
+static void two_that_were_alive_are_kept(void **state)
+{
+	struct memory m, other;
+	struct remembered *r;
+
+	(void)state;
+	memory_init(&m);
+	memory_init(&other);
+	r = see_run(&m, 0, "run-2", NULL);
+	memory_note_two(&m, r, "dup-run", "run-2 and run-1", start_us);
+	memory_note_two(&m, r, "dup-run", "run-2 and run-1", start_us + 5000000);
+	assert_true(r->past->first_session_us == start_us);
+	assert_true(r->past->session_since_us == start_us + 5000000);
+	reload(&m);
+	r = memory_find(&m, "s/cronjob/a/b");
+	assert_string_equal(r->past->previous_key, "dup-run");
+	assert_string_equal(r->past->previous_identity, "run-2 and run-1");
+	assert_true(r->past->session_since_us == start_us + 5000000);
+	/* Another console that did not see them learns of them. */
+	r = see_run(&other, 6, "run-3", NULL);
+	assert_null(r->past);
+	pass_on(&m, &other);
+	assert_string_equal(r->past->previous_identity, "run-2 and run-1");
+	assert_string_equal(remembered_identity(r), "run-3");
+	/* Other two are two anew. */
+	memory_note_two(&other, r, "dup-pod", "a and b", start_us + 9000000);
+	assert_true(r->past->first_session_us == start_us + 9000000);
+	memory_release(&m);
+	memory_release(&other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1172,6 +1203,7 @@ int main(void)
 		cmocka_unit_test(a_lease_that_was_made_anew_counts_anew),
 		cmocka_unit_test(a_pod_that_starts_again_is_one_holder),
 		cmocka_unit_test(runs_are_no_change_of_hands),
+		cmocka_unit_test(two_that_were_alive_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, make_draft, free_draft);
