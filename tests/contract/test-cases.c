@@ -415,6 +415,36 @@ static void compare_forecast(struct play *p, const struct forecast *f, const jso
 	str_release(&texts);
 }
 
+/* The findings whose warnings a fixture has asked for. */
+static bool shown[FINDING_COUNT];
+
+static void note_shown(const json_t *warns)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(warns); i++) {
+		int code = finding_from_word(json_string_value(json_array_get(warns, i)));
+
+		if (code >= 0)
+			shown[code] = true;
+	}
+}
+
+static void each_warning_of_the_table_is_shown(void **state)
+{
+	static const enum finding_code codes[] = {
+#define WARNING(finding, severity, target, verbs, text) FINDING_##finding,
+#include "model/warnings.def"
+#undef WARNING
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (!shown[codes[i]])
+			fail_msg("no fixture's forecast warns of %s", finding_word(codes[i])->word);
+}
+
 static void check_forecast(struct play *p, const json_t *want)
 {
 	const char *id = json_string_value(json_object_get(want, "id"));
@@ -443,6 +473,7 @@ static void check_forecast(struct play *p, const json_t *want)
 			in.cross = p->board->cross[i];
 	f = forecast_new(&in);
 	compare_forecast(p, f, want);
+	note_shown(json_object_get(want, "warns"));
 	forecast_unref(f);
 	plan_release(&plan);
 }
@@ -539,14 +570,15 @@ int main(void)
 		fprintf(stderr, "no fixtures in %s\n", CASES_DIR);
 		return 1;
 	}
-	tests = calloc((size_t)n, sizeof(*tests));
+	tests = calloc((size_t)n + 1, sizeof(*tests));
 	for (i = 0; i < n; i++)
 		tests[i] = (struct CMUnitTest){
 			.name = files[i]->d_name,
 			.test_func = plays,
 			.initial_state = files[i]->d_name,
 		};
-	failed = _cmocka_run_group_tests("cases", tests, (size_t)n, NULL, NULL);
+	tests[n] = (struct CMUnitTest)cmocka_unit_test(each_warning_of_the_table_is_shown);
+	failed = _cmocka_run_group_tests("cases", tests, (size_t)n + 1, NULL, NULL);
 	for (i = 0; i < n; i++)
 		free(files[i]);
 	free(files);
