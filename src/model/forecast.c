@@ -192,10 +192,13 @@ const char *forecast_evicted(const struct forecast *f)
 
 static void say_overlap(struct forecast *f, const struct forecast_input *in, struct str *out)
 {
+	enum act_group group = group_of(in->order);
 	const char *who = forecast_evicted(f);
 
 	if (f->overlap == TRI_NO) {
-		str_add(out, "none: it takes the work from nobody");
+		str_add(out, group == GROUP_CANCEL  ? "none: the session keeps its locks"
+			     : group == GROUP_OTHER ? "none: runs that are at work go on"
+						    : "none: it takes the work from nobody");
 		return;
 	}
 	if (f->overlap == TRI_UNKNOWN) {
