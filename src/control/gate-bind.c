@@ -231,20 +231,6 @@ static const struct act_case *find_act(
 	return NULL;
 }
 
-static void bind_row_of(struct gate_slot *slot, struct fleet *fleet, const struct board *board)
-{
-	const struct settings *settings = fleet_settings(fleet);
-	size_t i;
-
-	slot->row = board_find(board, slot->id, &slot->snap);
-	slot->role = role_of(settings->roles, settings->n_roles, slot->id);
-	for (i = 0; i < board->n_snapshots; i++)
-		if (strcmp(board->snapshots[i]->source, slot->session->config->name) == 0) {
-			slot->snap = board->snapshots[i];
-			slot->cross = board->cross ? board->cross[i] : NULL;
-		}
-}
-
 static void bind_target(struct gate_slot *slot, const struct gate_want *want)
 {
 	const struct singleton *s = slot->row->s;
@@ -262,9 +248,10 @@ static void bind_target(struct gate_slot *slot, const struct gate_want *want)
 	check_token(slot, want);
 }
 
-void gate_bind(struct gate_slot *slot, struct fleet *fleet, const struct board *board,
+void gate_bind(struct gate_slot *slot, struct fleet *fleet, const struct gate_place *place,
 	const struct gate_want *want)
 {
+	const struct settings *settings = fleet_settings(fleet);
 	size_t len = strcspn(want->id, "/");
 
 	slot->verb = want->verb;
@@ -276,7 +263,10 @@ void gate_bind(struct gate_slot *slot, struct fleet *fleet, const struct board *
 		return;
 	}
 	slot->prod = policy_is_prod(slot->session->config->environment);
-	bind_row_of(slot, fleet, board);
+	slot->row = place->row;
+	slot->snap = place->snap;
+	slot->cross = place->cross;
+	slot->role = role_of(settings->roles, settings->n_roles, slot->id);
 	if (slot->row)
 		bind_target(slot, want);
 	slot->ask =

@@ -70,8 +70,18 @@ struct gate {
 	size_t n_steps, cap_steps;
 };
 
-/* gate-bind.c: finds what a want is about, on the board; what is wrong goes to refusals. */
-void gate_bind(struct gate_slot *slot, struct fleet *fleet, const struct board *board,
+/* Where a singleton stands on a board; row NULL: it is not there. */
+struct gate_place {
+	const struct row *row;
+	const struct snapshot *snap; /* of its source; NULL: there is no such source */
+	const struct row *cross;
+};
+
+/* gate-find.c: the places of all wants, in one pass over the rows. */
+void gate_find(const struct board *board, const struct gate_want *wants, size_t n,
+	struct gate_place *places);
+/* gate-bind.c: settles what a want is about; what is wrong goes to refusals. */
+void gate_bind(struct gate_slot *slot, struct fleet *fleet, const struct gate_place *place,
 	const struct gate_want *want);
 void gate_slot_release(struct gate_slot *slot);
 /* The policy's facts of a slot's source; state: as its thread has it, or as the board shows it. */

@@ -268,7 +268,8 @@ static char *clean_reason(const char *reason)
 	return str_take(&clean);
 }
 
-static void slot_init(struct gate *gate, size_t i, const struct gate_want *want)
+static void slot_init(
+	struct gate *gate, size_t i, const struct gate_place *place, const struct gate_want *want)
 {
 	struct gate_slot *slot = &gate->slots[i];
 
@@ -278,7 +279,7 @@ static void slot_init(struct gate *gate, size_t i, const struct gate_want *want)
 	str_init(&slot->find_out, TEXT_MOST);
 	plan_init(&slot->plan);
 	effect_init(&slot->effect);
-	gate_bind(slot, gate->fleet, gate->board, want);
+	gate_bind(slot, gate->fleet, place, want);
 	/* What was agreed to beforehand is recorded, whatever becomes of it. */
 	slot->confirmed = gate->options.agreed != NULL;
 	slot->order.reason = gate->reason;
@@ -300,6 +301,7 @@ static void refuse_unread_locked(struct gate_slot *slot)
 struct gate *gate_begin(struct fleet *fleet, const struct board *board,
 	const struct gate_want *wants, size_t n, const struct gate_options *options)
 {
+	struct gate_place *places = xcalloc(n, sizeof(*places));
 	struct gate *gate = xcalloc(1, sizeof(*gate));
 	size_t i;
 
@@ -311,8 +313,10 @@ struct gate *gate_begin(struct fleet *fleet, const struct board *board,
 	gate->reason = options->agreed ? clean_reason(options->agreed) : NULL;
 	gate->n = n;
 	gate->slots = xcalloc(n, sizeof(*gate->slots));
+	gate_find(board, wants, n, places);
 	for (i = 0; i < n; i++)
-		slot_init(gate, i, &wants[i]);
+		slot_init(gate, i, &places[i], &wants[i]);
+	free(places);
 	settle_ask(gate);
 	pthread_mutex_lock(&gate->mutex);
 	for (i = 0; i < n; i++)
@@ -413,14 +417,14 @@ void gate_close(struct gate *gate)
 
 /* ---- the menu, and being armed ---- */
 
-char *gate_hinder(struct fleet *fleet, const struct board *board, const char *id, const char *key,
-	enum verb verb, enum gate_way way)
+/* The first reason against one want, or NULL. */
+static char *hinder(struct fleet *fleet, const struct gate_place *place,
+	const struct gate_want *want, enum gate_way way)
 {
-	struct gate_want want = { .verb = verb, .id = id, .key = key };
 	struct gate_slot slot = { .gate = NULL };
 	char *why = NULL;
 
-	gate_bind(&slot, fleet, board, &want);
+	gate_bind(&slot, fleet, place, want);
 	if (slot.session && slot.snap)
 		gate_policy(&slot, fleet, slot.snap->state, way, &slot.refusals);
 	if (slot.refusals.n)
@@ -429,6 +433,36 @@ char *gate_hinder(struct fleet *fleet, const struct board *board, const char *id
 		why = xstrdup("it is not there");
 	gate_slot_release(&slot);
 	return why;
+}
+
+char *gate_hinder(struct fleet *fleet, const struct board *board, const char *id, const char *key,
+	enum verb verb, enum gate_way way)
+{
+	struct gate_want want = { .verb = verb, .id = id, .key = key };
+	struct gate_place place;
+
+	gate_find(board, &want, 1, &place);
+	return hinder(fleet, &place, &want, way);
+}
+
+void gate_hinders(struct fleet *fleet, const struct board *board, const struct gate_want *wants,
+	size_t n, enum gate_way way, char *why[VERB_COUNT])
+{
+	struct gate_place *places = xcalloc(n ? n : 1, sizeof(*places));
+	size_t i;
+	int verb;
+
+	gate_find(board, wants, n, places);
+	for (verb = 0; verb < VERB_COUNT; verb++) {
+		why[verb] = NULL;
+		for (i = 0; i < n && !why[verb]; i++) {
+			struct gate_want want = wants[i];
+
+			want.verb = (enum verb)verb;
+			why[verb] = hinder(fleet, &places[i], &want, way);
+		}
+	}
+	free(places);
 }
 
 static int arm_one(struct fleet *fleet, struct session *s, int64_t until_ms, struct err *err)

@@ -157,6 +157,13 @@ char *gate_hinder(struct fleet *fleet, const struct board *board, const char *id
 	enum verb verb, enum gate_way way);
 
 /*
+ * The same of every verb at once, for a set of rows (of each want id and key count): why[verb] is
+ * the first reason that one of them gives, or NULL. The rows are looked for once, in one pass.
+ */
+void gate_hinders(struct fleet *fleet, const struct board *board, const struct gate_want *wants,
+	size_t n, enum gate_way way, char *why[VERB_COUNT]);
+
+/*
  * Lifts read only of the console for one source (NULL: all) for so long; INT64_MAX: until the end
  * (--write). It ends by itself. Refused (ERR_DENIED) where the config says read_only or the source
  * is protected.

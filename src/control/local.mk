@@ -8,6 +8,7 @@ src_libcontrol_a_SOURCES = \
 	src/control/audit-read.c \
 	src/control/gate.c src/control/gate.h \
 	src/control/gate-bind.c \
+	src/control/gate-find.c \
 	src/control/gate-machine.c src/control/gate-machine.h src/control/gate-machine.def \
 	src/control/gate-run.h \
 	src/control/gate-view.c \

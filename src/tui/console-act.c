@@ -86,35 +86,32 @@ static void act_pick_witness(struct console *k, const struct role_view *role)
 			role->witnesses[i] ? NULL : "not there now", !role->witnesses[i], (int)i);
 }
 
-/* Why a verb can't be begun on the rows that are wanted: the first reason; NULL. The caller frees
- * it. */
-static char *act_hinder(struct console *k, enum verb verb)
+/* Why each verb can't be begun on the rows that are wanted: the first reason; NULL. The caller
+ * frees them. */
+static void act_hinders(struct console *k, char *why[VERB_COUNT])
 {
+	struct gate_want wants[ACT_SET_MAX];
 	size_t i;
 
-	for (i = 0; i < k->act.n_wants; i++) {
-		struct act_want *want = &k->act.wants[i];
-		char *why = gate_hinder(
-			k->fleet, k->act.board, want->id, want->key, verb, GATE_WAY_CONSOLE);
-
-		if (why)
-			return why;
-	}
-	return NULL;
+	for (i = 0; i < k->act.n_wants; i++)
+		wants[i] =
+			(struct gate_want){ .id = k->act.wants[i].id, .key = k->act.wants[i].key };
+	gate_hinders(k->fleet, k->act.board, wants, k->act.n_wants, GATE_WAY_CONSOLE, why);
 }
 
 static void act_pick_verb(struct console *k)
 {
-	char title[TEXT_MAX];
+	char title[TEXT_MAX], *hinders[VERB_COUNT];
 	int verb;
 
+	act_hinders(k, hinders);
 	if (k->act.n_wants == 1)
 		snprintf(title, sizeof(title), " %s ", k->act.wants[0].id);
 	else
 		snprintf(title, sizeof(title), " %zu marked rows, one by one ", k->act.n_wants);
 	act_pick(k, ACT_VERB, title);
 	for (verb = 0; verb < VERB_COUNT; verb++) {
-		char *why = act_hinder(k, (enum verb)verb);
+		char *why = hinders[verb];
 
 		pick_add(&k->act.pick, verb_word((enum verb)verb)->word,
 			why ? why : verb_word((enum verb)verb)->help, why != NULL, verb);

@@ -430,6 +430,31 @@ static void the_menu_says_why_not(void **state)
 	acting_fleet_stop(&f);
 }
 
+static void the_menu_of_a_set_says_the_first_reason(void **state)
+{
+	const struct gate_want wants[] = { { .id = "test/x", .key = "rev:7" },
+		{ .id = "other/x", .key = "rev:7" }, { .id = "test/x", .key = "rev:6" } };
+	char *why[VERB_COUNT];
+	struct acting_fleet f;
+	struct board *board;
+	int verb;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	board = fleet_board(f.fleet);
+	gate_hinders(f.fleet, board, wants, 2, GATE_WAY_COMMAND, why);
+	assert_null(why[VERB_RELEASE]);
+	assert_string_equal(why[VERB_CANCEL], "cancel does not work on etcd-election");
+	for (verb = 0; verb < VERB_COUNT; verb++)
+		free(why[verb]);
+	gate_hinders(f.fleet, board, wants, 3, GATE_WAY_COMMAND, why);
+	assert_non_null(strstr(why[VERB_RELEASE], "rev:6 is not there any more"));
+	for (verb = 0; verb < VERB_COUNT; verb++)
+		free(why[verb]);
+	board_unref(board);
+	acting_fleet_stop(&f);
+}
+
 /* ---- whom it means ---- */
 
 static void an_identity_that_several_hold_is_refused_with_their_keys(void **state)
@@ -814,6 +839,7 @@ int main(int argc, char **argv)
 		GATE_TEST(what_the_config_forbids_is_refused),
 		GATE_TEST(a_source_that_fails_is_refused),
 		GATE_TEST(the_menu_says_why_not),
+		GATE_TEST(the_menu_of_a_set_says_the_first_reason),
 		GATE_TEST(an_identity_that_several_hold_is_refused_with_their_keys),
 		GATE_TEST(an_identity_that_looks_like_a_key_does_not_hit_another),
 		GATE_TEST(enter_alone_never_confirms),
