@@ -17,6 +17,7 @@ enum {
 			   validation of CronJobs) */
 	COUNT_MOST = 1000,
 	AT_SLOT_MS = 10 * 1000,
+	ZONE_MOST = 28,        /* half hours that a zone is away from UTC at most */
 	DEADLINE_SHORT_S = 10, /* controllers up to 1.20 look every 10 s */
 	HAND_OVER_US = 60 * 1000 * 1000,
 	MINOR_NEW = 21, /* since this minor version many missed slots are only warned of */
@@ -68,6 +69,33 @@ static bool coming_slot(const struct judging *j, int64_t after_us, int64_t *ret_
 	return schedule_next(j->s->schedule, base, ret_us);
 }
 
+static bool is_slot(const struct schedule *s, int64_t at_us)
+{
+	int64_t slot;
+
+	return schedule_next(s, clock_minus(at_us, 1000000), &slot) && slot == at_us;
+}
+
+/*
+ * Whether the slots are those of the schedule as it is read here. Where no zone is said it is the
+ * controller's own, which is not told and taken as UTC: a slot that was started, and is none in UTC
+ * but one some half hours away, shows that it is another.
+ */
+static bool slots_are_told(const struct judging *j)
+{
+	const struct schedule *s = j->s->schedule;
+	int64_t last = singleton_int(j->s, DETAIL_LAST_SCHEDULE, TIME_UNKNOWN);
+	int i;
+
+	if (!s || s->error || s->never || s->zone_name || s->cron.every_s || last == TIME_UNKNOWN ||
+		is_slot(s, last))
+		return true;
+	for (i = -ZONE_MOST; i <= ZONE_MOST; i++)
+		if (is_slot(s, clock_minus(last, i * INT64_C(1800) * 1000000)))
+			return false;
+	return true;
+}
+
 /*
  * What the controller makes of the slots since the last that was started. For "@every" with a
  * deadline it counts from a moment that moves with the clock; the slots since the last are told.
@@ -87,7 +115,7 @@ static bool resume_slot(struct judging *j, struct cron_missed *missed)
 {
 	int64_t deadline = deadline_s(j), over_us;
 
-	if (last_slot_us(j) == TIME_UNKNOWN)
+	if (last_slot_us(j) == TIME_UNKNOWN || !slots_are_told(j))
 		return false;
 	missed_slots(j, missed);
 	if (!missed->has_latest || deadline < 0 || deadline >= INT32_MAX)
@@ -171,7 +199,7 @@ static void judge_blocked(struct judging *j)
 	char words[RUN_TEXT_MAX], why[WHY_TEXT_MAX], slot[SLOT_TEXT_MAX];
 	int64_t lost, first, next;
 
-	if (!run)
+	if (!run || !slots_are_told(j))
 		return;
 	if (coming_slot(j, j->cluster_us, &next))
 		judging_until(j, next);
@@ -351,7 +379,8 @@ static void judge_missed(struct judging *j)
 	int64_t last = last_slot_us(j), until = clock_minus(j->cluster_us, late_us(j));
 	int64_t n, first, latest;
 
-	if (is_suspended(j) || last == TIME_UNKNOWN || (is_forbidding(j) && blocking_run(j)) ||
+	if (is_suspended(j) || last == TIME_UNKNOWN || !slots_are_told(j) ||
+		(is_forbidding(j) && blocking_run(j)) ||
 		!schedule_next(j->s->schedule, last, &first))
 		return;
 	n = slots_since_last(j, until, COUNT_MOST);
@@ -415,6 +444,16 @@ static void judge_schedule(struct judging *j)
 			s->error ? s->error : text, s->error ? "" : "\"");
 		verdict_advise(j->out, "Correct its schedule.");
 		verdict_evidence_text(j->out, DETAIL_SCHEDULE, s->text);
+	}
+	if (!s->error && !s->never && !slots_are_told(j)) {
+		verdict_add(j->out, FINDING_UNKNOWN_ZONE, SEVERITY_INFO, TIME_UNKNOWN,
+			"The slot that was last started is none of its schedule in UTC, and would "
+			"be "
+			"in another zone: perhaps the controller's own. Whether slots were missed "
+			"can't be told.");
+		verdict_advise(j->out, "Set spec.timeZone, so that the zone is told.");
+		verdict_evidence_int(
+			j->out, DETAIL_LAST_SCHEDULE, singleton_int(j->s, DETAIL_LAST_SCHEDULE, 0));
 	}
 	if (s->zone_in_text && !s->error) {
 		verdict_add(j->out, FINDING_ZONE_IN_SCHEDULE, SEVERITY_INFO, TIME_UNKNOWN,

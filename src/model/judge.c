@@ -294,10 +294,12 @@ uint64_t judge_context(const struct singleton *self, bool all_stale)
 	static const enum detail_id read[] = { DETAIL_IN_RECOVERY, DETAIL_KEEPALIVE_HORIZON,
 		DETAIL_TERM_CHANGED, DETAIL_CONTROLLER_SINCE };
 	static const uint64_t seed[2] = { 3, 4 };
-	int64_t values[ARRAY_LEN(read) + 1] = { all_stale };
+	int64_t values[ARRAY_LEN(read) + 2] = { all_stale };
+	const char *version = self ? singleton_text(self, DETAIL_VERSION, "") : "";
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(read); i++)
 		values[i + 1] = self ? singleton_int(self, read[i], TIME_UNKNOWN) : TIME_UNKNOWN;
+	values[i + 1] = (int64_t)map_siphash(seed, version, strlen(version));
 	return map_siphash(seed, values, sizeof(values));
 }
