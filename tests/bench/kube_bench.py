@@ -104,7 +104,7 @@ class KubeBench:
                     "kubectl": (self.kubectl(plane) + [",".join(RESOURCES), "-A", "-o", "json"], self.env(plane)),
                     "curl": (self.curl(plane), self.env(plane))}
         done = {word: [] for word in commands}
-        for _ in range(self.runs):
+        for _ in range(min(self.runs, 3)):  # kubectl takes half a minute
             for word, (argv, env) in commands.items():
                 before = cpu_of(plane.apiserver.pid)
                 run = Run(argv, env)
