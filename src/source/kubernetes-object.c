@@ -175,8 +175,9 @@ int64_t kube_time(const char *s, size_t len)
 		!time_digits(&at, end, 2, &second) || !time_fraction(&at, end, &us) ||
 		!time_offset(&at, end, &offset_s) || at != end)
 		return TIME_UNKNOWN;
-	if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 24 || minute > 59 ||
-		second > 60)
+	/* As Go's time.Parse has it, which wrote these: no 24:00, no leap second. */
+	if (month < 1 || month > 12 || day < 1 || day > civil_month_days(year, (int)month) ||
+		hour > 23 || minute > 59 || second > 59)
 		return TIME_UNKNOWN;
 	civil = (struct civil){
 		.year = year,

@@ -139,6 +139,26 @@ class Runs(KubeTest):
         slots = sorted(seconds(run["slot"]) for run in self.cronjob("old-names")["runs"])
         self.assertEqual(slots, [minute(5) * 60, minute(4) * 60])
 
+    def test_annotations_and_names_that_are_no_slots(self):
+        """The annotation is anybody's text, and so is a name's end."""
+        owner = self.plane.make_cronjob("hostile", FAR)
+        word, good = "batch.kubernetes.io/cronjob-scheduled-timestamp", f"hostile-{minute(7)}"
+        texts = {good: "\u001b[2J\u202enot a time", "hostile-a": "", "hostile-b": "9" * 400,
+                 "hostile-c": "2026-02-30T00:00:00Z", "hostile-d": "0001-01-01T00:00:00Z", "hostile-99999999999999999999": None}
+        for name, text in texts.items():
+            self.plane.make_job(name, owner=owner, annotations={} if text is None else {word: text})
+        home = self.home()
+        slots = {run["name"]: run["slot"] for run in self.cronjob("hostile", home)["runs"]}
+        self.assertEqual(set(slots), set(texts))
+        self.assertIn(slots.pop(good), (None, f"{self.text_of(minute(7))}.000Z"))
+        self.assertEqual({name for name, slot in slots.items() if slot and not slot.startswith("0001-")}, set(), slots)
+        for words in (("list",), ("show", "lab/cronjob/default/hostile")):
+            self.assertFalse(set(home.baton(*words).out) & set("\u001b\u202e"))
+
+    @staticmethod
+    def text_of(minute_number):
+        return time.strftime("%Y-%m-%dT%H:%M:00", time.gmtime(minute_number * 60))
+
     # the three that run from the first on
 
     def test_zz_after_four_minutes(self):
