@@ -188,16 +188,22 @@ void gate_close(struct gate *gate)
 	free(gate);
 }
 
-char *gate_hinder(struct fleet *f, const struct board *board, const char *id, const char *key,
-	enum verb verb, enum gate_way way)
+void gate_hinders(struct fleet *f, const struct board *board, const struct gate_want *wants,
+	size_t n, enum gate_way way, char *why[VERB_COUNT])
 {
+	int verb;
+
 	(void)board;
-	(void)id;
-	(void)key;
+	(void)wants;
+	(void)n;
 	(void)way;
-	if (verb == VERB_CANCEL)
-		return xstrdup("not for an etcd-election");
-	return f->armed_until_ms ? NULL : xstrdup("read only: :arm lifts it");
+	for (verb = 0; verb < VERB_COUNT; verb++) {
+		why[verb] = NULL;
+		if (verb == VERB_CANCEL)
+			why[verb] = xstrdup("not for an etcd-election");
+		else if (!f->armed_until_ms)
+			why[verb] = xstrdup("read only: :arm lifts it");
+	}
 }
 
 int gate_arm(struct fleet *f, const char *source, int64_t for_ms, struct err *err)
