@@ -15,6 +15,7 @@ enum {
 	ARM_MINUTES = 5,
 	ARM_MOST = 60,
 	TEXT_MAX = 600,
+	ASKED_MOST = 8, /* claims of one row, of which the menu asks whether a verb can be begun */
 };
 
 static const char pick_hint[] = "Enter chooses, f only forecasts, Esc leaves everything as it is";
@@ -86,17 +87,48 @@ static void act_pick_witness(struct console *k, const struct role_view *role)
 			role->witnesses[i] ? NULL : "not there now", !role->witnesses[i], (int)i);
 }
 
+/* Of which claim it is asked is chosen later: a verb can be begun when it can be on any of them. */
+static char *act_hinder_any(struct console *k, enum verb verb, const struct row *row)
+{
+	char *why = NULL;
+	uint32_t i, asked = 0;
+
+	for (i = 0; i < row->s->n_claims && asked < ASKED_MOST; i++) {
+		const struct claim *c = &row->s->claims[i];
+
+		if (c->kind != CLAIM_HOLDER && c->kind != CLAIM_WAITER)
+			continue;
+		free(why);
+		why = gate_hinder(
+			k->fleet, k->act.board, row->s->id, c->key, verb, GATE_WAY_CONSOLE);
+		if (!why)
+			return NULL;
+		asked++;
+	}
+	return why ? why
+		   : gate_hinder(k->fleet, k->act.board, row->s->id, NULL, verb, GATE_WAY_CONSOLE);
+}
+
 /* Why each verb can't be begun on the rows that are wanted: the first reason; NULL. The caller
  * frees them. */
 static void act_hinders(struct console *k, char *why[VERB_COUNT])
 {
 	struct gate_want wants[ACT_SET_MAX];
+	const struct row *row;
 	size_t i;
+	int verb;
 
 	for (i = 0; i < k->act.n_wants; i++)
 		wants[i] =
 			(struct gate_want){ .id = k->act.wants[i].id, .key = k->act.wants[i].key };
 	gate_hinders(k->fleet, k->act.board, wants, k->act.n_wants, GATE_WAY_CONSOLE, why);
+	row = board_find(k->act.board, k->act.wants[0].id, NULL);
+	for (verb = 0; k->act.n_wants == 1 && !wants[0].key && row && verb < VERB_COUNT; verb++) {
+		if (!why[verb] || verb_word((enum verb)verb)->about == ABOUT_ROW)
+			continue;
+		free(why[verb]);
+		why[verb] = act_hinder_any(k, (enum verb)verb, row);
+	}
 }
 
 static void act_pick_verb(struct console *k)
