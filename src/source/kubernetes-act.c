@@ -236,7 +236,7 @@ static void tell_request(struct plan *plan, const char *method, const char *path
 
 	str_init(&all, 64 * 1024);
 	if (plan->request)
-		str_addf(&all, "%s\n", plan->request);
+		str_addf(&all, "%s; then ", plan->request);
 	str_addf(&all, "%s %s ", method, path);
 	text_escape_cut(&all, body, strlen(body), BODY_SHOWN_MAX);
 	plan_text(&plan->request, "%s", all.s);

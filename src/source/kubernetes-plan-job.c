@@ -27,6 +27,7 @@ struct cron_plan {
 	struct kube_thing cron; /* as it is now */
 	struct str path;        /* its path */
 	int64_t now_us;
+	int64_t grace_s; /* the longest of the pods that are to end; -1: none yet */
 };
 
 static const char *time_text(char *buf, int64_t us)
@@ -291,43 +292,68 @@ static int64_t pod_grace_s(const json_t *pod)
 	return kube_number(pod, "spec.terminationGracePeriodSeconds", GRACE_S);
 }
 
+/* Whether somebody else than the Job's own controller, which takes off what it set, must act before
+ * the pod goes. */
+static bool pod_is_held(const json_t *pod)
+{
+	const json_t *finalizers = kube_member(pod, "metadata.finalizers");
+	size_t i;
+
+	for (i = 0; i < json_array_size(finalizers); i++) {
+		const char *name = json_string_value(json_array_get(finalizers, i));
+
+		if (name && strcmp(name, "batch.kubernetes.io/job-tracking") != 0)
+			return true;
+	}
+	return false;
+}
+
+static void price_pod(struct cron_plan *p, const json_t *pod)
+{
+	struct str name;
+
+	str_init(&name, 4096);
+	kube_shown(&name, kube_string(pod, "metadata.name"));
+	plan_add(&p->plan->destroys, "pod", name.s);
+	if (pod_is_held(pod))
+		plan_warn(p->plan,
+			"pod %s has finalizers: it stays Terminating until whoever set them takes "
+			"them off",
+			name.s);
+	str_release(&name);
+}
+
+/* How long the pods of all runs that are ended may take; told once. */
+static void price_grace(struct cron_plan *p, int64_t grace_s)
+{
+	char text[128];
+
+	if (p->grace_s >= grace_s)
+		return;
+	p->grace_s = grace_s;
+	plan_list_release(&p->plan->told);
+	snprintf(text, sizeof(text),
+		"the processes in the pods: SIGTERM, and after %" PRId64 " s SIGKILL", grace_s);
+	plan_add(&p->plan->told, text, NULL);
+	p->plan->gap_min_ms = 0;
+	p->plan->gap_max_ms = grace_s * 1000;
+	plan_text(&p->plan->gap_why, "the pods have %" PRId64 " s to end", grace_s);
+}
+
 /* What goes with a run: its pods, and how long they may take. */
 static void price_pods(struct cron_plan *p, const struct run *run, const json_t *pods)
 {
 	const json_t *items = json_object_get(pods, "items");
-	int64_t grace_s = 0;
-	struct str name;
-	size_t i, n = 0;
+	size_t i;
 
-	str_init(&name, 4096);
 	for (i = 0; i < json_array_size(items); i++) {
 		const json_t *pod = json_array_get(items, i);
-		const char *own = kube_string(pod, "metadata.name");
 
-		if (!own || !kube_pod_is_of(pod, run_uid(run)))
+		if (!kube_string(pod, "metadata.name") || !kube_pod_is_of(pod, run_uid(run)))
 			continue;
-		str_clear(&name);
-		plan_add(&p->plan->destroys, "pod", kube_shown(&name, own));
-		if (json_array_size(kube_member(pod, "metadata.finalizers")))
-			plan_warn(p->plan,
-				"pod %s has finalizers: it stays Terminating until whoever set "
-				"them "
-				"takes them off",
-				name.s);
-		grace_s = pod_grace_s(pod) > grace_s ? pod_grace_s(pod) : grace_s;
-		n++;
+		price_pod(p, pod);
+		price_grace(p, pod_grace_s(pod));
 	}
-	str_release(&name);
-	if (!n)
-		return;
-	str_init(&name, 256);
-	str_addf(&name, "the processes in its pods: SIGTERM, and after %" PRId64 " s SIGKILL",
-		grace_s);
-	plan_add(&p->plan->told, name.s, NULL);
-	str_release(&name);
-	p->plan->gap_min_ms = 0;
-	p->plan->gap_max_ms = grace_s * 1000;
-	plan_text(&p->plan->gap_why, "its pods have so long to end");
 }
 
 static void warn_of_nodes(struct cron_plan *p, const struct run *run)
@@ -519,6 +545,7 @@ int kube_plan_cronjob(struct kube *k, const struct order *order, const struct ku
 		.t = t,
 		.plan = plan,
 		.now_us = clock_wall_us(round_clock(k->r)),
+		.grace_s = -1,
 	};
 	int rc;
 

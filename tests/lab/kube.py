@@ -35,7 +35,7 @@ class KubeLab:
     def __init__(self):
         self.plane = ControlPlane(start=False)
         self.plane.start_apiserver(wait=False)
-        self.kubeconfig = self.plane.write_kubeconfig(self.plane.folder / "kubeconfig")
+        self.kubeconfig = self.plane.write_kubeconfig(self.plane.folder / "kubeconfig", "operator")
         self.kubelet = Kubelet(self.plane)
         self.contenders = []
 

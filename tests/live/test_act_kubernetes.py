@@ -29,7 +29,7 @@ class Case(unittest.TestCase):
         cls.api = cls.plane.admin
 
     def setUp(self):
-        self.home = self.home_of("admin")
+        self.home = self.home_of("operator")
 
     def home_of(self, user, **how):
         home = Home()
@@ -296,7 +296,7 @@ class Faults(Case):
         self.plane.make_lease("unanswered", "one")
         proxy = NoAnswer(self.plane.port)
         self.addCleanup(proxy.close)
-        home = self.home_of("admin", port=proxy.port)
+        home = self.home_of("operator", port=proxy.port)
         said = self.act("release", "kube/lease/default/unanswered", "one", code=12, home=home, more=("--timeout", "3"))
         self.assertEqual(said["outcome"], "unknown")
         self.assertIn("kubectl get --raw", json.dumps(said))
@@ -306,7 +306,7 @@ class Faults(Case):
         self.plane.make_lease("unreached", "one")
         proxy = Proxy(self.plane.port)
         self.addCleanup(proxy.close)
-        home = self.home_of("admin", port=proxy.port)
+        home = self.home_of("operator", port=proxy.port)
         key = self.show("kube/lease/default/unreached", home)["holders"][0]["key"]
         proxy.refuse()
         proxy.cut()

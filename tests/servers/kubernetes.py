@@ -32,7 +32,13 @@ USERS = {
     "baton": (2, ""),           # may read what baton reads, everywhere
     "billing-reader": (3, ""),  # the same, in the namespace billing only
     "nobody": (4, ""),
+    "operator": (5, ""),        # reads as baton, and may do what its verbs need
 }
+ACT = [
+    {"apiGroups": ["batch"], "resources": ["cronjobs"], "verbs": ["patch"]},
+    {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create", "delete"]},
+    {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["patch"]},
+]
 READ = [
     {"apiGroups": ["batch"], "resources": ["cronjobs", "jobs"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "list", "watch"]},
@@ -342,6 +348,8 @@ class ControlPlane:
         create = self._create_once
         create("namespaces", {"metadata": {"name": "billing"}})
         self.grant_more("baton", READ + READ_NODES, "baton")
+        create("clusterroles", {"metadata": {"name": "operator"}, "rules": READ + READ_NODES + ACT})
+        create("clusterrolebindings", self._binding("operator", "ClusterRole", "operator"))
         create("roles", {"metadata": {"name": "read", "namespace": "billing"}, "rules": READ})
         create("rolebindings", {**self._binding("read", "Role", "billing-reader"),
                                 "metadata": {"name": "read", "namespace": "billing"}})
