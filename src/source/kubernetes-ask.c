@@ -213,14 +213,15 @@ static int ask_begin(struct kube *k, enum kube_ask ask, struct err *err)
 	};
 
 	q->asked_ms = round_now_ms(k->r);
-	request.deadline_ms = q->asked_ms + KUBE_PATIENCE_MS;
+	/* The others have the poll's own: they may stand behind long lists. */
+	if (ask == ASK_READY)
+		request.deadline_ms = q->asked_ms + KUBE_PATIENCE_MS;
 	if (ask == ASK_IDENTITY)
 		request.accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,"
 				 "application/json";
 	if (ask == ASK_BEATS || ask == ASK_SERVERS) {
 		census_begin(k);
 		request.piece = beat_piece;
-		request.deadline_ms = 0;
 	}
 	q->call = rest_start(k->client, &request, err);
 	return q->call ? 0 : err->code ? (int)err->code : ERR_NOMEM;

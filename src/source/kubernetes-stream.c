@@ -672,6 +672,39 @@ bool kube_streams_settled(const struct kube *k)
 	return true;
 }
 
+bool kube_streams_starve(struct kube *k)
+{
+	size_t i, n_kept = 0, n_answering = 0, n_other = 0;
+	bool starved = false;
+
+	for (i = 0; i < k->n_streams; i++) {
+		const struct kube_stream *s = &k->streams[i];
+
+		if (s->state == STREAM_WATCHING) {
+			n_answering += rest_answering(s->call);
+			starved = starved || !rest_answering(s->call);
+		} else {
+			n_other += s->state == STREAM_IDLE || s->state == STREAM_LISTING;
+		}
+	}
+	if (!starved || !n_answering || n_other)
+		return false;
+	for (i = 0; i < k->n_streams; i++) {
+		struct kube_stream *s = &k->streams[i];
+
+		if (s->state != STREAM_WATCHING)
+			continue;
+		/* Lists and questions need connections too. */
+		if (rest_answering(s->call) && ++n_kept <= KUBE_WATCHES_FEW)
+			continue;
+		rest_end(s->call);
+		s->call = NULL;
+		s->state = STREAM_LISTED;
+		s->unwatched = s->starved = k->hidden = true;
+	}
+	return true;
+}
+
 int kube_streams_blind(const struct kube *k, struct err *err)
 {
 	const struct kube_stream *first = NULL;
@@ -744,7 +777,10 @@ void kube_streams_open(struct kube *k, const char *const *namespaces, size_t n)
  */
 static void stream_stop(struct kube_stream *s)
 {
-	bool anew = s->state == STREAM_LISTING || s->resource->kind == KUBE_LEASES;
+	bool anew = s->state == STREAM_LISTING || s->resource->kind == KUBE_LEASES || s->starved;
+
+	if (s->starved)
+		s->starved = s->unwatched = false;
 
 	rest_end(s->call);
 	s->call = NULL;

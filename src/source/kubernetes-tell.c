@@ -590,6 +590,12 @@ static void tell_hidden_stream(struct kube *k, const struct kube_stream *s)
 		hidden_of(&what, s);
 		remedy_of(&remedy, s, "list and watch");
 		round_hidden(k->r, what.s, remedy.s);
+	} else if (s->starved) {
+		str_addf(&what,
+			"changes of %s%s%s as they happen: no connection is left for the watch",
+			s->resource->word, s->ns ? " in " : "", s->ns ? s->ns : "");
+		round_hidden(k->r, what.s,
+			"a way to the API server that speaks HTTP/2, or fewer namespaces");
 	} else if (s->unwatched) {
 		str_addf(&what, "changes of %s as they happen", s->resource->word);
 		remedy_of(&remedy, s, "watch");

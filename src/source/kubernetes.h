@@ -26,6 +26,7 @@ enum {
 		5 * 60 * 1000,        /* so often what only one namespace shows is asked of all */
 	KUBE_DENIED_EVERY_MS = 60000, /* what was refused is tried again */
 	KUBE_UNWATCHED_EVERY_MS = 30000, /* what may be listed and not watched is listed again */
+	KUBE_WATCHES_FEW = 5,            /* where each takes a connection, of which there are few */
 	KUBE_DOUBT_MS = 15000, /* so long a refusal of what was allowed is taken for a failure */
 	KUBE_SHORT_WATCH_MS = 1000, /* a watch that ended so soon is not begun at once again */
 	KUBE_GATHER_MS = 30,        /* what belongs together comes within so much */
@@ -79,6 +80,7 @@ struct kube_stream {
 	bool told;        /* it was listed whole at least once */
 	bool fresh;       /* listed or begun in this poll */
 	bool narrowed;    /* all was denied: only this namespace is seen */
+	bool starved;     /* its watch found no connection */
 	bool unwatched;   /* it may not be watched */
 	bool gone;        /* the watch said that its past is forgotten */
 	bool late;        /* this list follows such a loss: changes are not seen as they happened */
@@ -184,6 +186,11 @@ void kube_streams_stop(struct kube *k);
 int kube_streams_step(struct kube *k, struct err *err);
 /* Whether all are listed and watched, as far as may be. */
 bool kube_streams_settled(const struct kube *k);
+/*
+ * Where the server speaks HTTP/1.1 each watch takes a connection, and there are few: those that got
+ * none, while others did, are listed now and then instead. Whether there were any.
+ */
+bool kube_streams_starve(struct kube *k);
 /* Why neither CronJobs nor Leases can be seen anywhere; 0 where some can. */
 int kube_streams_blind(const struct kube *k, struct err *err);
 /* Whether any has something to be taken. */
