@@ -220,9 +220,8 @@ static void put_overlaps(struct chart_row *row, const struct chart_axis *axis,
 static void clock_text(char *buf, size_t size, const struct zone *zone, int64_t at_us, bool date)
 {
 	struct civil c;
-	int64_t rest = at_us % 1000000;
 
-	zone_civil(zone, (at_us - (rest < 0 ? rest + 1000000 : rest)) / 1000000, &c);
+	zone_civil(zone, at_us / 1000000 - (at_us % 1000000 < 0), &c);
 	if (date)
 		snprintf(buf, size, "%02d-%02d %02d:%02d", c.month, c.day, c.hour, c.minute);
 	else if (c.second)
@@ -234,7 +233,7 @@ static void clock_text(char *buf, size_t size, const struct zone *zone, int64_t 
 static void line_label(struct chart_row *row, const struct chart_axis *axis,
 	const struct chart_line *line, const struct chart_pen *pen)
 {
-	bool old = pen->now_us - line->at_us > DAY_US / 2 ||
+	bool old = clock_minus(pen->now_us, line->at_us) > DAY_US / 2 ||
 		   chart_axis_end(axis) - axis->from_us > DAY_US;
 
 	if (line->at_us == TIME_UNKNOWN)
@@ -445,7 +444,7 @@ static void overlap_words(struct str *out, const struct chart *chart)
 	bool pods;
 	uint32_t most = most_at_once(chart, &pods);
 
-	clock_format_age(age, (last->to_us - last->from_us) / 1000);
+	clock_format_age(age, clock_minus(last->to_us, last->from_us) / 1000);
 	str_addf(out, "%s  ", age);
 	if (most < ARRAY_LEN(counts))
 		str_add(out, counts[most]);

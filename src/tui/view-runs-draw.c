@@ -158,9 +158,9 @@ static void until_lines(const struct model *m, struct canvas *c, const struct ch
 
 		if (ages && (l->from_us != TIME_UNKNOWN || !l->run))
 			canvas_until(c,
-				m->now_ms + chart_step_ms(
-						    (m->now_us - (l->run ? l->from_us : l->at_us)) /
-						    1000));
+				m->now_ms + chart_step_ms(clock_minus(m->now_us,
+								  l->run ? l->from_us : l->at_us) /
+							  1000));
 	}
 }
 

@@ -200,6 +200,52 @@ static void jobs_odd(struct maker *k)
 	job_end(&j);
 }
 
+/* What no cluster should say: names that a terminal could take for commands, times at the ends of
+ * 64 bits, an end before its start. */
+void hostile_job(struct maker *k, const char *text)
+{
+	static const int64_t times[] = { INT64_MIN + 1, INT64_MAX, 0, TIME_UNKNOWN, -1 };
+	struct schedule *when = schedule_new("*/5 * * * *", NULL, zone_load);
+	size_t i;
+
+	row_begin(k, MECH_K8S_CRONJOB, "cronjob/hostile", STATE_DUPLICATE, 0, true);
+	draft_schedule(k->draft, when);
+	schedule_unref(when);
+	draft_text(k->draft, DETAIL_POLICY, "Forbid");
+	draft_int(k->draft, DETAIL_CREATED, INT64_MIN + 1);
+	draft_int(k->draft, DETAIL_LAST_SCHEDULE, INT64_MAX);
+	draft_int(k->draft, DETAIL_STARTING_DEADLINE, INT64_MAX);
+	for (i = 0; i < 25; i++) {
+		draft_run(k->draft, &(struct run){ .name = text,
+					    .key = text,
+					    .state = (enum run_state)(i % 4),
+					    .attempts = INT32_MAX,
+					    .slot_us = times[i % 5],
+					    .created_us = times[(i + 1) % 5],
+					    .start_us = times[i / 5],
+					    .end_us = times[(i + 3) % 5],
+					    .deleted_us = times[(i + 2) % 5],
+					    .parallelism = INT32_MIN });
+		draft_pod(k->draft, &(struct pod){ .name = text,
+					    .key = text,
+					    .node = text,
+					    .reason = text,
+					    .phase = (enum pod_phase)(i % 5),
+					    .start_us = times[(i + 4) % 5],
+					    .end_us = times[i % 5],
+					    .deleted_us = times[i / 5] });
+		draft_pod(k->draft, &(struct pod){ .name = "",
+					    .key = "",
+					    .phase = POD_RUNNING,
+					    .containers_running = 1,
+					    .start_us = times[i / 5],
+					    .end_us = times[i % 5],
+					    .deleted_us = TIME_UNKNOWN });
+	}
+	draft_run_holders(k->draft);
+	row_put(k);
+}
+
 static void leases(struct maker *k)
 {
 	row_begin(k, MECH_K8S_LEASE, "lease/ops/scheduler", STATE_HELD, 5 * 86400, false);

@@ -203,6 +203,7 @@ static struct snapshot *make_hostile(int64_t now_ms, int64_t now_us)
 			&k.verdict, FINDING_FLAPPING, SEVERITY_WARN, INT64_MIN, "%.3000s", text);
 		row_put(&k);
 	}
+	hostile_job(&k, "\x1b]0;x\a\xe2\x80\xae\r\n%s%n e\xcc\x81\xff\xe6\xb1\xba");
 	return maker_end(
 		&k, &(struct snapshot){ .source = "hostile",
 			    .kind = "etcd",

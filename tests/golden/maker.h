@@ -83,6 +83,7 @@ static inline struct snapshot *maker_end(struct maker *k, const struct snapshot 
 }
 
 /* boards-jobs.c */
+void hostile_job(struct maker *k, const char *text);
 struct snapshot *make_jobs(int64_t now_ms, int64_t now_us);
 struct snapshot *make_far_jobs(int64_t now_ms, int64_t now_us);
 struct snapshot *make_many_jobs(size_t n, int64_t now_ms, int64_t now_us);

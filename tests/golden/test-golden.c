@@ -389,26 +389,31 @@ static void only_printable(const struct canvas *c)
 /* Every view at every size, on tame and on hostile names: nothing may crash. */
 static void every_size(void **state)
 {
-	static const char *const views[] = { "board", "one", "events", "sources", "runs", "runs" };
+	static const char *const views[] = { "board", "one", "events", "sources", "runs", "runs",
+		"one" };
 	static const char *const boards[] = { "mixed", "hostile", "jobs" };
+	static const char *const ids[21] = { [1] = "orders/app:-42",
+		[6] = "ctl/elections/billing",
+		[8] = "hostile/",
+		[12] = "hostile/cronjob/hostile",
+		[13] = "hostile/cronjob/hostile",
+		[15] = "kube/lease/ops/scheduler",
+		[19] = "kube/cronjob/ops/backup",
+		[20] = "kube/cronjob/ops/backup" };
 	size_t v;
 	int w, h;
 
 	(void)state;
-	for (v = 0; v < 18; v++)
-		for (w = 1; w <= 260; w += w < 4 ? 1 : v < 6 ? 37 : 73)
-			for (h = 1; h <= 60; h += h < 4 ? 1 : v < 6 ? 13 : 27) {
-				struct golden g = { .board = boards[v / 6],
-					.view = views[v % 6],
+	for (v = 0; v < 21; v++)
+		for (w = 1; w <= 260; w += w < 4 ? 1 : v < 7 ? 37 : 73)
+			for (h = 1; h <= 60; h += h < 4 ? 1 : v < 7 ? 13 : 27) {
+				struct golden g = { .board = boards[v / 7],
+					.view = views[v % 7],
 					.w = w,
 					.h = h,
 					.ascii = w % 2,
-					.id = v == 1    ? "orders/app:-42"
-					      : v == 7  ? "hostile/"
-					      : v == 13 ? "kube/lease/ops/scheduler"
-					      : v == 17 ? "kube/cronjob/ops/backup"
-							: NULL,
-					.actions = { v == 17 ? ACTION_OPEN : ACTION_DOWN,
+					.id = ids[v],
+					.actions = { v % 7 == 5 ? ACTION_OPEN : ACTION_DOWN,
 						ACTION_PAGE_DOWN, ACTION_UP, ACTION_BOTTOM } };
 				struct canvas c;
 
