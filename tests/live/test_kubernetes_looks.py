@@ -1,4 +1,4 @@
-"""What the Kubernetes source looks up beside its lists: candidates of a coordinated election, pods of a host, an object's events."""
+"""What the Kubernetes source looks up beside its lists, and a way to the server that has few connections."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import threading
 import time
 import unittest
 
-from servers import ControlPlane, Home, kubernetes_missing, missing, rfc3339
+from servers import ControlPlane, Home, free_port, kubernetes_missing, missing, rfc3339, wait_until
 
 FAR = "0 0 1 1 *"
 
@@ -100,6 +100,37 @@ class Looks(unittest.TestCase):
         row = next(row for row in rows if row.get("former"))
         self.assertEqual(row["holders"][0]["identity"], "new-1_x")
         self.assertEqual((row["former"][0]["identity"], row["former"][0]["detail"]["pod"]), ("old-1_x", "old-1"))
+
+    def test_a_way_that_speaks_http_1_only(self):
+        """Each watch takes a connection there: with many, some are given up and listed instead, and changes still come."""
+        port, config = free_port(), self.home.folder / "proxied"
+        proxy = subprocess.Popen([self.plane.programs["kubectl"], "--kubeconfig", str(self.home.folder / "kubeconfig"),
+                                  "proxy", "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(proxy.wait)
+        self.addCleanup(proxy.kill)
+        with open(config, "w", encoding="ascii") as out:
+            json.dump({"apiVersion": "v1", "kind": "Config", "current-context": "c",
+                       "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
+                       "users": [{"name": "u", "user": {}}],
+                       "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}, out)
+        self.home.write_config(f"sources: {{far: {{kind: kubernetes, kubeconfig: {config}, "
+                               "namespaces: [billing, default, kube-system, kube-public]}}\n")
+        wait_until(lambda: self.home.baton("list", "--json").code == 0, what="the proxy")
+        watching = self.home.popen("watch", "--json", stdout=subprocess.PIPE, text=True)
+        self.addCleanup(watching.stdout.close)
+        self.addCleanup(watching.wait)
+        self.addCleanup(watching.kill)
+        limit = threading.Timer(90, watching.kill)
+        limit.start()
+        self.addCleanup(limit.cancel)
+        told = (json.loads(line) for line in watching.stdout)
+        sources = (each["source"] for each in told if each["event"] == "source")
+        source = next(each for each in sources if each["hidden"])
+        self.assertEqual(source["state"], "ok")
+        self.assertIn("no connection is left for the watch", source["hidden"][0])
+        self.plane.make_lease("last", "late-1", namespace="kube-public", duration=3600)
+        event = next(each for each in told if each["event"] == "source" or "last" in (each["id"] or ""))
+        self.assertEqual((event["event"], event["id"]), ("appeared", "far/lease/kube-public/last"))
 
 
 if __name__ == "__main__":
