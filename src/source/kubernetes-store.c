@@ -942,9 +942,11 @@ struct kube_cron *kube_store_next_lost(const struct kube_store *s, size_t *pos)
 bool kube_cron_lists(const struct kube_cron *cron, const struct kube_run *run)
 {
 	const struct kube_text *active = &cron->facts->active;
-	const char *at = active->s, *end = active->s + active->len;
+	const char *at = active->s, *end;
 
-	while (active->s && at < end) {
+	if (!at)
+		return false;
+	for (end = at + active->len; at < end;) {
 		if (strcmp(at, run->uid) == 0)
 			return true;
 		at += strlen(at) + 1;

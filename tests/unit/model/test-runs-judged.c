@@ -178,7 +178,7 @@ static void same_verdict(const struct row *a, const struct row *b, uint64_t seed
 	size_t i;
 
 	if (a->v.state != b->v.state || a->v.n_findings != b->v.n_findings)
-		fail_msg("seed %llu: after %lld ms %s with %zu findings became %s with %zu",
+		fail_msg("seed %llu: after %lld ms %s with %u findings became %s with %u",
 			(unsigned long long)seed, (long long)after_ms, state_word(a->v.state)->word,
 			a->v.n_findings, state_word(b->v.state)->word, b->v.n_findings);
 	for (i = 0; i < a->v.n_findings; i++) {
