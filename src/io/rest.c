@@ -673,6 +673,8 @@ void rest_end(struct rest_call *call)
 {
 	if (!call)
 		return;
+	if (call->request.alone && call->state == CALL_FLYING && !call->c->widened)
+		http_loop_connections(call->c->loop, 1);
 	call_leave(call);
 	list_remove(call);
 	if (call->easy)
@@ -777,7 +779,8 @@ static void widen(struct rest_client *c)
 	c->widened = true;
 	http_loop_connections(c->loop, CONNECTIONS);
 	for (call = c->calls; call; call = call->next) {
-		if (call->state != CALL_FLYING || call->answer.status)
+		/* What changes something is never sent again. */
+		if (call->state != CALL_FLYING || call->answer.status || call->request.alone)
 			continue;
 		http_loop_remove(c->loop, call->easy);
 		if (http_loop_add(c->loop, call->easy, &call->err))

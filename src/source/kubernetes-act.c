@@ -148,7 +148,8 @@ int kube_get(struct kube *k, const char *path, struct kube_thing *ret, struct er
 
 	ret->json = NULL;
 	str_init(&ret->text, KUBE_ANSWER_MAX);
-	if (rc == ERR_NOTFOUND) {
+	/* In the API server's own words: another's 404, before it, says nothing of the object. */
+	if (rc == ERR_NOTFOUND && strcmp(answer.reason, "NotFound") == 0) {
 		err_clear(err);
 		rc = 0;
 	} else if (!rc) {
@@ -177,6 +178,13 @@ int kube_pods_of(
 	rc = kube_get(k, path.s, ret, err);
 	str_release(&path);
 	return rc;
+}
+
+bool kube_more_pods(const json_t *pods)
+{
+	const char *more = kube_string(pods, "metadata.continue");
+
+	return more && *more;
 }
 
 bool kube_pod_is_of(const json_t *pod, const char *job_uid)
@@ -263,7 +271,11 @@ void kube_plan_object(struct plan *plan, const char *method, const char *path, c
 {
 	char *text = json_dumps(body, JSON_COMPACT);
 
-	kube_plan_call(plan, method, path, type, text, name, shown);
+	if (text)
+		kube_plan_call(plan, method, path, type, text, name, shown);
+	else
+		plan_refuse(
+			plan, "the object lacks what the request must have, and can't be acted on");
 	free(text);
 	json_decref(body);
 }
@@ -294,17 +306,24 @@ static void sent_find_out(const struct sending *s)
 }
 
 /*
- * What an answer says of whether it was done. A conflict (409), an object that is not there (404)
- * and a patch whose test failed (422) are the guard's. What the server says with 500 and above may
- * have been done all the same.
+ * What an answer says of whether it was done. A conflict (409) and an object that is not there
+ * (404) are the guard's, but not of a POST, which has none; so is a patch whose test failed (422),
+ * which tell_refusal tells from one that the server does not take. What is no Status of an API
+ * server, and what it says with 500 and above, may have been done all the same.
  */
-static enum effect_kind effect_of(const struct rest_answer *answer, bool sent)
+static enum effect_kind effect_of(const struct rest_answer *answer, const json_t *call, bool sent)
 {
+	bool made = method_of(kube_string(call, "method")) == REST_POST;
+
 	if (!answer->status)
 		return sent ? EFFECT_UNKNOWN : EFFECT_UNSENT;
-	if (answer->status == 404 || answer->status == 409 || answer->status == 410 ||
-		answer->status == 422)
-		return EFFECT_CHANGED;
+	if (answer->status == 404 && strcmp(answer->reason, "NotFound") != 0)
+		return EFFECT_UNKNOWN;
+	if (answer->status == 404 || answer->status == 409 || answer->status == 410)
+		return made ? EFFECT_REFUSED : EFFECT_CHANGED;
+	if (answer->status == 422)
+		return strstr(kube_string(call, "type"), "json-patch") ? EFFECT_CHANGED
+								       : EFFECT_REFUSED;
 	if (answer->status >= 400 && answer->status < 500)
 		return EFFECT_REFUSED;
 	return EFFECT_UNKNOWN;
@@ -315,7 +334,7 @@ static void sent_answer(struct sending *s, const struct rest_answer *answer, int
 {
 	struct effect *e = s->effect;
 
-	e->kind = rc ? effect_of(answer, sent) : EFFECT_DONE;
+	e->kind = rc ? effect_of(answer, s->call, sent) : EFFECT_DONE;
 	if (e->answer.len)
 		str_add(&e->answer, "; ");
 	if (!rc)

@@ -67,6 +67,8 @@ void kube_plan_object(struct plan *plan, const char *method, const char *path, c
 /* The pods of a Job, as a list object. */
 int kube_pods_of(
 	struct kube *k, const char *ns, const char *job, struct kube_thing *ret, struct err *err);
+/* Whether there are more than that list holds. */
+bool kube_more_pods(const json_t *pods);
 /* Whether a pod belongs to the Job with that uid. */
 bool kube_pod_is_of(const json_t *pod, const char *job_uid);
 

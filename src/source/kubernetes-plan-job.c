@@ -72,9 +72,17 @@ static const char *cron_policy(const struct cron_plan *p)
 
 static int cron_patch(struct cron_plan *p, bool suspend, struct err *err)
 {
-	json_t *body = json_pack("{s:{s:s, s:s}, s:{s:b}}", "metadata", "uid", p->t->uid,
-		"resourceVersion", kube_string(p->cron.json, "metadata.resourceVersion"), "spec",
-		"suspend", suspend);
+	const char *version = kube_string(p->cron.json, "metadata.resourceVersion");
+	json_t *body;
+
+	/* An empty one would be no comparison. */
+	if (!version || !*version) {
+		plan_refuse(p->plan,
+			"the CronJob came without a resourceVersion: nothing could be compared");
+		return 0;
+	}
+	body = json_pack("{s:{s:s, s:s}, s:{s:b}}", "metadata", "uid", p->t->uid, "resourceVersion",
+		version, "spec", "suspend", suspend);
 
 	kube_plan_object(p->plan, "PATCH", p->path.s, "application/merge-patch+json", body,
 		p->t->name, NULL);
@@ -156,37 +164,76 @@ static void manual_name(const struct cron_plan *p, char *buf)
 	uint64_t n = (uint64_t)p->now_us / 1000;
 	char tail[16];
 	size_t at = sizeof(tail);
+	int len = (int)strlen(p->t->name);
 
+	len = len < MANUAL_STEM_MOST ? len : MANUAL_STEM_MOST;
+	while (len && (p->t->name[len - 1] == '.' || p->t->name[len - 1] == '-'))
+		len--;
 	tail[--at] = '\0';
 	while (n && at) {
 		tail[--at] = digits[n % 36];
 		n /= 36;
 	}
-	snprintf(buf, KUBE_JOB_NAME, "%.*s-manual-%s", MANUAL_STEM_MOST, p->t->name, tail + at);
+	snprintf(buf, KUBE_JOB_NAME, "%.*s-manual-%s", len, p->t->name, tail + at);
 }
 
-/* What is confirmed is what is sent: an order keeps the name that it was shown with. */
-static int order_name(struct cron_plan *p, struct err *err)
+/* A digest of the template, to see whether it is still the one that was shown. */
+static uint64_t template_digest(const json_t *spec)
+{
+	static const uint64_t seed[2] = { 5, 6 };
+	char *text = json_dumps(spec, JSON_COMPACT | JSON_SORT_KEYS);
+	uint64_t digest = text ? map_siphash(seed, text, strlen(text)) : 0;
+
+	free(text);
+	return digest;
+}
+
+/* The place where this order's name is kept. */
+static struct kube_made *made_for(struct cron_plan *p)
 {
 	struct kube *k = p->k;
+	size_t i;
+
+	for (i = 0; i < KUBE_MADE; i++)
+		if (k->made[i].order == p->order && str_eq(k->made[i].uid, p->t->uid))
+			return &k->made[i];
+	return NULL;
+}
+
+/*
+ * What is confirmed is what is sent: an order keeps the name that it was shown with, and a template
+ * that is another one by then is `changed`. NULL: that, or *ret_rc says why.
+ */
+static const char *order_name(struct cron_plan *p, const json_t *spec, int *ret_rc, struct err *err)
+{
+	struct kube_made *made = made_for(p);
+	uint64_t digest = template_digest(spec);
 	struct kube_thing there = { 0 };
 	struct str path;
-	int rc = 0;
 
-	if (k->made_for == p->order && k->made_name[0]) {
+	*ret_rc = 0;
+	if (made) {
 		str_init(&path, 4096);
-		kube_act_path(k, &path, KUBE_JOBS, p->t->ns, k->made_name);
-		rc = kube_get(k, path.s, &there, err);
+		kube_act_path(p->k, &path, KUBE_JOBS, p->t->ns, made->name);
+		*ret_rc = kube_get(p->k, path.s, &there, err);
 		str_release(&path);
-	} else {
-		k->made_name[0] = '\0';
 	}
-	if (!rc && (!k->made_name[0] || there.json)) {
-		k->made_for = p->order;
-		manual_name(p, k->made_name);
+	/* One that was made already was an earlier order's, at the same place in memory. */
+	if (made && !*ret_rc && !there.json && made->digest != digest) {
+		plan_changed(p->plan, "the jobTemplate is not the one that was shown");
+		made->order = NULL;
+		return NULL;
+	}
+	if (!*ret_rc && (!made || there.json)) {
+		made = &p->k->made[p->k->n_made++ % KUBE_MADE];
+		free(made->uid);
+		*made = (struct kube_made){
+			.order = p->order, .uid = xstrdup(p->t->uid), .digest = digest
+		};
+		manual_name(p, made->name);
 	}
 	kube_thing_release(&there);
-	return rc;
+	return *ret_rc ? NULL : made->name;
 }
 
 static json_t *job_metadata(const struct cron_plan *p, const char *name)
@@ -227,7 +274,7 @@ static int plan_trigger(struct cron_plan *p, struct err *err)
 {
 	json_t *spec = kube_member(p->cron.json, "spec.jobTemplate.spec"), *body;
 	const char *version = kube_string(p->cron.json, "metadata.resourceVersion");
-	const char *name = p->k->made_name;
+	const char *name;
 	char shown[1024];
 	struct str path;
 	int rc;
@@ -236,8 +283,8 @@ static int plan_trigger(struct cron_plan *p, struct err *err)
 		plan_refuse(p->plan, "the CronJob has no jobTemplate that could be read");
 		return 0;
 	}
-	rc = order_name(p, err);
-	if (rc)
+	name = order_name(p, spec, &rc, err);
+	if (!name)
 		return rc;
 	body = json_pack("{s:s, s:s, s:o, s:O}", "apiVersion", "batch/v1", "kind", "Job",
 		"metadata", job_metadata(p, name), "spec", spec);
@@ -354,6 +401,9 @@ static void price_pods(struct cron_plan *p, const struct run *run, const json_t 
 		price_pod(p, pod);
 		price_grace(p, pod_grace_s(pod));
 	}
+	if (kube_more_pods(pods))
+		plan_warn(p->plan, "%s has more pods than were read: not all that goes is listed",
+			run->name);
 }
 
 static void warn_of_nodes(struct cron_plan *p, const struct run *run)
@@ -387,7 +437,7 @@ static int plan_delete(struct cron_plan *p, const struct run *run, bool *ret_sam
 	*ret_same = !rc && job_is(job.json, run);
 	if (*ret_same)
 		rc = kube_pods_of(p->k, p->t->ns, run->name, &pods, err);
-	if (rc == ERR_DENIED) {
+	if (rc == ERR_DENIED && *ret_same) {
 		err_clear(err);
 		plan_warn(p->plan, "the pods of %s may not be read: what goes with it is not known",
 			run->name);
@@ -457,6 +507,22 @@ static int plan_release_run(struct cron_plan *p, struct err *err)
 	return kube_ask_permission(p->k, p->t, "delete", "batch", "jobs", p->plan, err);
 }
 
+/* By its conditions: its record says that it is over. */
+static bool job_has_ended(const json_t *job)
+{
+	const json_t *all = kube_member(job, "status.conditions");
+	size_t i;
+
+	for (i = 0; i < json_array_size(all); i++) {
+		const json_t *c = json_array_get(all, i);
+		const char *type = kube_string(c, "type"), *status = kube_string(c, "status");
+
+		if (str_eq(status, "True") && (str_eq(type, "Complete") || str_eq(type, "Failed")))
+			return true;
+	}
+	return false;
+}
+
 static int plan_keep(struct cron_plan *p, const struct run *keep, struct err *err)
 {
 	struct kube_thing job = { 0 };
@@ -472,6 +538,9 @@ static int plan_keep(struct cron_plan *p, const struct run *keep, struct err *er
 	else if (!rc && kube_member(job.json, "metadata.deletionTimestamp"))
 		plan_changed(
 			p->plan, "the run %s, which shall be kept, is being deleted", keep->name);
+	else if (!rc && job_has_ended(job.json))
+		plan_changed(p->plan, "the run %s, which shall be kept, has ended meanwhile",
+			keep->name);
 	kube_thing_release(&job);
 	str_release(&path);
 	return rc;

@@ -74,6 +74,7 @@ static int open_namespaces(struct kube *k, struct err *err)
 static void kube_close(void *state)
 {
 	struct kube *k = state;
+	size_t i;
 
 	if (!k)
 		return;
@@ -88,6 +89,8 @@ static void kube_close(void *state)
 	kube_reader_release(&k->reader);
 	kube_access_release(&k->access);
 	map_release(&k->events);
+	for (i = 0; i < KUBE_MADE; i++)
+		free(k->made[i].uid);
 	free(k->server_version);
 	free(k->platform);
 	free(k);

@@ -34,8 +34,9 @@ enum {
 	KUBE_FRESH_WATCH_MS = 2000, /* a new watch may tell of the past first */
 	KUBE_CENSUS_EVERY_MS = 5 * 60 * 1000,
 	KUBE_BEAT_OLD_S = 3600, /* a heartbeat that is older than this, by the server's clock */
-	KUBE_JOB_NAME = 64,     /* a Job's name is its pods' label, of at most 63 bytes */
-	KUBE_LOOKS = 8,         /* single questions in flight */
+	KUBE_MADE = 16,
+	KUBE_JOB_NAME = 64, /* a Job's name is its pods' label, of at most 63 bytes */
+	KUBE_LOOKS = 8,     /* single questions in flight */
 };
 
 /* How a kind of object is listed and watched; kubernetes-stream.c has the table. */
@@ -122,6 +123,14 @@ struct kube_looking {
 	size_t holder_len;
 };
 
+/* The name of a Job that is to be made by hand, and what it was shown with. */
+struct kube_made {
+	const void *order; /* only compared */
+	char *uid;         /* of its CronJob; owned */
+	uint64_t digest;   /* of the jobTemplate */
+	char name[KUBE_JOB_NAME];
+};
+
 struct kube {
 	const struct source_config *config;
 	struct round *r; /* while polling or waiting */
@@ -150,12 +159,12 @@ struct kube {
 	bool self_changed;
 
 	struct kube_looking looks[KUBE_LOOKS];
-	int64_t late_ms;      /* no Lease that is merely late is looked at before */
-	size_t late_pos;      /* where the round over them stands */
-	int64_t acted_ms;     /* our monotonic clock when a request that changes something was sent;
-				 TIME_UNKNOWN */
-	const void *made_for; /* the order that the name below was made for: only compared */
-	char made_name[KUBE_JOB_NAME];
+	int64_t late_ms;  /* no Lease that is merely late is looked at before */
+	size_t late_pos;  /* where the round over them stands */
+	int64_t acted_ms; /* our monotonic clock when a request that changes something was sent;
+			     TIME_UNKNOWN */
+	struct kube_made made[KUBE_MADE]; /* a ring by n_made */
+	size_t n_made;
 	struct map events; /* told of the one row that is looked at */
 	char *events_of;
 	int64_t events_ms;

@@ -10,7 +10,7 @@ import threading
 import time
 import unittest
 
-from servers import ControlPlane, Home, Kubelet, Node, Proxy, wait_until
+from servers import ControlPlane, Drive, Home, Kubelet, Node, Proxy, wait_until
 
 CONFIG = """\
 sources:
@@ -256,6 +256,46 @@ class CronJobs(Case):
         self.assertNotIn("hunter2", done.out + self.home.baton("audit", "--json").out)
         made = self.plane.runs_of("secret")[0]
         self.assertEqual(made["spec"]["template"]["spec"]["containers"][0]["env"][0]["value"], "hunter2hunter2")
+
+
+class BetweenShownAndSent(Case):
+    """What changes between the forecast and the send, by the source's own functions."""
+
+    def drive(self):
+        drive = Drive("kubernetes", "kube", {"kubeconfig": str(self.home.folder / "kubeconfig")})
+        self.addCleanup(drive.close)
+        return drive
+
+    def seen(self, drive, path, key=None):
+        wait_until(lambda: path in drive.poll().rows() and (not key or key in [
+            claim["key"] for claim in drive.rows()[path]["claims"]]))
+
+    def test_the_run_that_is_to_be_kept_has_ended(self):
+        self.cronjob("kept")
+        jobs = [self.running("kept", n) for n in (5, 3)]
+        key = f"uid:{jobs[0]['metadata']['uid']}"
+        drive = self.drive()
+        self.seen(drive, "cronjob/default/kept", key)
+        drive.order("keep-one", "cronjob/default/kept", key)
+        self.assertEqual(drive.plan()["verdict"], "ready")
+        for pod in self.plane.pods_of(jobs[0]["metadata"]["name"]):
+            self.kubelet.end(pod)
+        wait_until(lambda: any(each["type"] == "Complete" for each in self.api.get(
+            "jobs", jobs[0]["metadata"]["name"], "default")["status"].get("conditions", ())))
+        self.assertEqual(drive.plan()["verdict"], "changed")
+        self.assertFalse(self.deleting(jobs[1]))
+
+    def test_another_template_than_the_one_that_was_shown(self):
+        self.cronjob("edited")
+        drive = self.drive()
+        self.seen(drive, "cronjob/default/edited")
+        drive.order("trigger", "cronjob/default/edited", "")
+        first = drive.plan()
+        self.assertEqual(first["verdict"], "ready")
+        self.assertEqual(drive.plan()["request"], first["request"])
+        self.api.patch("cronjobs", "edited", {"spec": {"jobTemplate": {"spec": {"backoffLimit": 3}}}}, "default")
+        self.assertEqual(drive.plan()["verdict"], "changed")
+        self.assertEqual(self.plane.runs_of("edited"), [])
 
 
 class NoAnswer(Proxy):
