@@ -49,6 +49,7 @@ static int show_found(struct cli *cli, struct look *look, const struct board *bo
 	struct zone *local = NULL;
 	struct show show;
 	struct out out;
+	int code;
 
 	if (!role && !row)
 		return ids_complain(board, cli->args[0]);
@@ -62,7 +63,9 @@ static int show_found(struct cli *cli, struct look *look, const struct board *bo
 		show_role(&show, role);
 	else
 		show_found_row(cli, look, &show, board, snap, row);
-	return cli_close(&out, look_exit_code(board));
+	code = cli_close(&out, look_exit_code(board));
+	zone_free(local);
+	return code;
 }
 
 static int show_run(struct cli *cli)
