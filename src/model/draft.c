@@ -146,6 +146,7 @@ void draft_begin(struct draft *d, enum mechanism mechanism, const char *source,
 		.lease_granted_ms = TIME_UNKNOWN,
 		.lease_deadline_ms = TIME_UNKNOWN,
 		.lease_read_ms = TIME_UNKNOWN,
+		.lease_known_ms = TIME_UNKNOWN,
 	};
 	d->id = d->texts.len;
 	str_add(&d->texts, source);
@@ -172,6 +173,11 @@ void draft_lease(struct draft *d, int64_t granted_ms, int64_t deadline_ms, int64
 	d->head.lease_granted_ms = granted_ms;
 	d->head.lease_deadline_ms = deadline_ms;
 	d->head.lease_read_ms = read_ms;
+}
+
+void draft_lease_known(struct draft *d, int64_t known_ms)
+{
+	d->head.lease_known_ms = known_ms;
 }
 
 void draft_claim(struct draft *d, enum claim_kind kind, const void *identity, size_t identity_len,
@@ -400,6 +406,9 @@ static uint64_t draft_hash(const struct draft *d)
 	hash = draft_mix(hash, (uint64_t)d->head.token);
 	hash = draft_mix(hash, (uint64_t)d->head.lease_granted_ms);
 	hash = draft_mix(hash, (uint64_t)(d->head.lease_deadline_ms / 1000));
+	/* That nothing changed up to then is a fact as well: silence is reckoned by it. */
+	if (d->head.lease_known_ms != TIME_UNKNOWN)
+		hash = draft_mix(hash, (uint64_t)d->head.lease_known_ms);
 	/* A later reading of an unchanged deadline is a new fact when it shows the lease in another
 	 * phase. */
 	hash = draft_mix(hash, (uint64_t)singleton_lease_phase(&d->head));

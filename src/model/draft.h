@@ -28,6 +28,8 @@ void draft_token(struct draft *d, enum token_kind kind, int64_t token);
  * a Kubernetes Lease is until it was seen to be renewed, since the first sight proves nothing.
  */
 void draft_lease(struct draft *d, int64_t granted_ms, int64_t deadline_ms, int64_t read_ms);
+/* It is looked at only now and then, the last time at known_ms (our monotonic clock). */
+void draft_lease_known(struct draft *d, int64_t known_ms);
 
 /*
  * Adds a claim, and makes it the one that the following details belong to. identity is raw bytes,

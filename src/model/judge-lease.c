@@ -18,7 +18,7 @@
 int64_t lease_silence_ms(
 	const struct singleton *s, const struct remembered *r, const struct lease_clock *clock)
 {
-	int64_t silence, unseen;
+	int64_t silence, unseen, known_ms = clock->seen_ms;
 
 	if (!r || !r->has_record)
 		return TIME_UNKNOWN;
@@ -31,7 +31,10 @@ int64_t lease_silence_ms(
 	else
 		return TIME_UNKNOWN;
 	/* What was not looked at is no silence. */
-	unseen = clock->seen_ms == TIME_UNKNOWN ? 0 : clock_minus(clock->now_ms, clock->seen_ms);
+	if (s->lease_known_ms != TIME_UNKNOWN &&
+		(known_ms == TIME_UNKNOWN || s->lease_known_ms < known_ms))
+		known_ms = s->lease_known_ms;
+	unseen = known_ms == TIME_UNKNOWN ? 0 : clock_minus(clock->now_ms, known_ms);
 	silence -= unseen > 0 ? unseen : 0;
 	return silence > 0 ? silence : 0;
 }

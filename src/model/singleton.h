@@ -62,6 +62,8 @@ struct singleton {
 	int64_t lease_deadline_ms; /* our monotonic clock at its end, as read: at the latest, where
 				      the system tells whole seconds; TIME_UNKNOWN */
 	int64_t lease_read_ms;     /* our monotonic clock when it was read; TIME_UNKNOWN */
+	int64_t lease_known_ms;    /* our monotonic clock, up to when a change of it would have been
+				      seen; TIME_UNKNOWN: as long as its source is read */
 	uint64_t hash;  /* of all that follows from the source's answer: equal facts, equal hash */
 	const char *id; /* SOURCE/PATH, sanitised */
 	const char *path;             /* points into id, behind the first slash */

@@ -661,7 +661,7 @@ static struct kube_lease_seen *lease_new(
 	lease->path = path_of("lease", &facts->head);
 	lease->change_ms = now->mono_ms;
 	lease->change_us = TIME_UNKNOWN;
-	lease->candidates_ms = TIME_UNKNOWN;
+	lease->known_ms = lease->candidates_ms = TIME_UNKNOWN;
 	lease->looked.matching = -1;
 	map_remove(&s->lease_paths, lease->path, strlen(lease->path));
 	map_put(&s->lease_paths, lease->path, strlen(lease->path), lease);
@@ -699,6 +699,23 @@ void kube_store_lease(struct kube_store *s, const struct kube_lease *facts, uint
 	map_put(&s->leases, lease->facts->head.uid.s, lease->facts->head.uid.len, lease);
 	if (!facts->heartbeat)
 		dirty_lease(s, lease, soft);
+}
+
+void kube_store_leases_known(struct kube_store *s, const char *ns, int64_t known_ms)
+{
+	struct map_entry *e;
+	size_t pos = 0;
+
+	while ((e = map_next(&s->leases, &pos))) {
+		struct kube_lease_seen *lease = e->value;
+
+		if (lease->known_ms == known_ms ||
+			(ns && !kube_text_is(&lease->facts->head.ns, ns)))
+			continue;
+		lease->known_ms = known_ms;
+		if (!lease->facts->heartbeat)
+			dirty_lease(s, lease, false);
+	}
 }
 
 /* ---- nodes ---- */

@@ -95,6 +95,8 @@ struct kube_lease_seen {
 	char *path;        /* "lease/NS/NAME" */
 	int64_t change_ms; /* when it was last seen to change, or first seen */
 	int64_t change_us; /* the same by our wall clock; TIME_UNKNOWN: no change was seen */
+	int64_t known_ms;  /* up to when a change would have been seen; TIME_UNKNOWN: it is watched
+			    */
 	/* The holder's clock minus ours, at its least delayed in two windows of renewals. */
 	int64_t skew_us, skew_now_us;
 	unsigned n_skews;
@@ -134,6 +136,9 @@ void kube_store_job(struct kube_store *s, const struct kube_job *facts, uint32_t
 void kube_store_pod(struct kube_store *s, const struct kube_pod *facts, uint32_t generation);
 void kube_store_lease(struct kube_store *s, const struct kube_lease *facts, uint32_t generation,
 	const struct kube_now *now, bool live);
+/* Up to when changes of the Leases of a namespace (NULL: all) would have been seen, by our
+ * monotonic clock; TIME_UNKNOWN: they are watched. */
+void kube_store_leases_known(struct kube_store *s, const char *ns, int64_t known_ms);
 void kube_store_node(struct kube_store *s, const struct kube_node *facts, uint32_t generation);
 
 /* It is gone. id: its uid, a node's name. */

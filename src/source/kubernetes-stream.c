@@ -296,12 +296,33 @@ static int list_page(struct kube_stream *s, struct err *err)
 static int list_begin(struct kube_stream *s, struct err *err)
 {
 	s->generation++;
+	s->list_ms = round_now_ms(s->k->r);
 	set_text(&s->next, NULL, 0);
 	return list_page(s, err);
 }
 
+/*
+ * A Lease that is not looked at is not silent. While none is watched, it is known up to the last
+ * list; seen_ms: TIME_UNKNOWN where a watch follows.
+ */
+static void leases_known(const struct kube_stream *s, int64_t seen_ms)
+{
+	if (s->resource->kind == KUBE_LEASES)
+		kube_store_leases_known(s->k->store, s->ns, seen_ms);
+}
+
+/* It can't be watched for now: it is listed now and then. */
+static void stream_unwatch(struct kube_stream *s)
+{
+	s->unwatched = s->k->hidden = true;
+	s->state = STREAM_LISTED;
+	leases_known(s, s->seen_ms);
+}
+
 static void list_whole(struct kube_stream *s)
 {
+	s->seen_ms = s->list_ms;
+	leases_known(s, s->unwatched ? s->seen_ms : TIME_UNKNOWN);
 	kube_store_sweep(
 		s->k->store, s->resource->kind, s->resource->cluster ? NULL : s->ns, s->generation);
 	if (s->resource->kind == KUBE_NODES)
@@ -465,7 +486,11 @@ static int stream_busy(struct kube_stream *s, const struct rest_answer *answer, 
 		answer->retry_after_ms == REST_UNKNOWN_TIME ? BUSY_MS : answer->retry_after_ms;
 	int64_t now_ms = round_now_ms(s->k->r);
 
-	s->state = s->state == STREAM_WATCHING ? STREAM_LISTED : STREAM_IDLE;
+	/* Until the next list, nothing is seen of Leases. */
+	if (s->state == STREAM_WATCHING)
+		leases_known(s, s->seen_ms);
+	s->state = s->state == STREAM_WATCHING && s->resource->kind != KUBE_LEASES ? STREAM_LISTED
+										   : STREAM_IDLE;
 	s->not_before_ms = now_ms + wait_ms;
 	err_set(&s->why, ERR_BUSY, "%s takes no more requests now, and asks to come back in %lld s",
 		rest_server(s->k->client), (long long)(wait_ms + 999) / 1000);
@@ -516,8 +541,7 @@ static int stream_failed(
 			break;
 		s->why = *err;
 		if (s->state == STREAM_WATCHING && s->told && !s->unwatched) {
-			s->unwatched = s->k->hidden = true;
-			s->state = STREAM_LISTED;
+			stream_unwatch(s);
 			return 0;
 		}
 		return stream_denied(s);
@@ -558,6 +582,7 @@ static void watch_closed(struct kube_stream *s)
 
 	s->state = STREAM_LISTED;
 	s->watched = true;
+	s->seen_ms = now_ms;
 	/* Servers close a watch every few minutes, in good order. */
 	if (now_ms - s->begun_ms < KUBE_SHORT_WATCH_MS)
 		s->not_before_ms = now_ms + KUBE_SHORT_WATCH_MS;
@@ -672,6 +697,11 @@ bool kube_streams_settled(const struct kube *k)
 	return true;
 }
 
+static bool is_lease(const struct kube_stream *s)
+{
+	return s->resource->kind == KUBE_LEASES;
+}
+
 bool kube_streams_starve(struct kube *k)
 {
 	size_t i, n_kept = 0, n_answering = 0, n_other = 0;
@@ -682,6 +712,8 @@ bool kube_streams_starve(struct kube *k)
 
 		if (s->state == STREAM_WATCHING) {
 			n_answering += rest_answering(s->call);
+			/* Leases matter most by the second: theirs are kept first. */
+			n_kept += rest_answering(s->call) && is_lease(s);
 			starved = starved || !rest_answering(s->call);
 		} else {
 			n_other += s->state == STREAM_IDLE || s->state == STREAM_LISTING;
@@ -695,12 +727,15 @@ bool kube_streams_starve(struct kube *k)
 		if (s->state != STREAM_WATCHING)
 			continue;
 		/* Lists and questions need connections too. */
-		if (rest_answering(s->call) && ++n_kept <= KUBE_WATCHES_FEW)
-			continue;
+		if (rest_answering(s->call)) {
+			if (is_lease(s) || ++n_kept <= KUBE_WATCHES_FEW)
+				continue;
+			s->seen_ms = round_now_ms(k->r);
+		}
 		rest_end(s->call);
 		s->call = NULL;
-		s->state = STREAM_LISTED;
-		s->unwatched = s->starved = k->hidden = true;
+		s->starved = true;
+		stream_unwatch(s);
 	}
 	return true;
 }

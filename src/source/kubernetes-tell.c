@@ -422,6 +422,7 @@ static void tell_lease(void *arg, struct kube_lease_seen *lease)
 				? TIME_UNKNOWN
 				: lease->change_ms + facts->duration_s * 1000,
 			lease->change_ms);
+	draft_lease_known(d, lease->known_ms);
 	tell_record(d, lease);
 	tell_claims(k, d, lease);
 	round_put(k->r, draft_finish(d));

@@ -76,6 +76,8 @@ struct kube_stream {
 	char *version, *next;
 	uint32_t generation;
 	int64_t begun_ms;      /* the call */
+	int64_t list_ms;       /* the first page of the last list was asked for */
+	int64_t seen_ms;       /* up to when changes were seen, where no watch stands */
 	int64_t not_before_ms; /* nothing is begun before */
 	int64_t denied_ms;
 	bool told;        /* it was listed whole at least once */

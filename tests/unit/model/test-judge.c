@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "model/judge-rules.h"
 #include "model/judge.h"
 #include "tests/unit/model/facts.h"
 #include "tests/unit/unit.h"
@@ -316,6 +317,36 @@ static struct singleton *leased(int64_t granted_ms, int64_t left_ms, int64_t rea
 	draft_claim(draft, CLAIM_HOLDER, "n", 1, "rev:7");
 	draft_int(draft, DETAIL_LEASE, 0x11);
 	return draft_finish(draft);
+}
+
+/* A Lease that is only listed now and then is not silent meanwhile. */
+static void silence_ends_where_a_lease_was_last_looked_at(void **state)
+{
+	const struct lease_clock clock = { 40000, 0, TIME_UNKNOWN }, failing = { 40000, 0, 20000 };
+	struct remembered r = { .has_record = true, .last_change_ms = 10000 };
+	struct singleton *s;
+
+	(void)state;
+	draft_begin(draft, MECH_K8S_LEASE, "s", "l", 1);
+	draft_lease(draft, 15000, 25000, 10000);
+	s = draft_finish(draft);
+	r.record = lease_record(s);
+	assert_int_equal(lease_silence_ms(s, &r, &clock), 30000);
+	assert_int_equal(lease_silence_ms(s, &r, &failing), 10000);
+	singleton_unref(s);
+	draft_begin(draft, MECH_K8S_LEASE, "s", "l", 1);
+	draft_lease(draft, 15000, 25000, 10000);
+	draft_lease_known(draft, 9000);
+	s = draft_finish(draft);
+	assert_int_equal(lease_silence_ms(s, &r, &clock), 0);
+	singleton_unref(s);
+	draft_begin(draft, MECH_K8S_LEASE, "s", "l", 1);
+	draft_lease(draft, 15000, 25000, 10000);
+	draft_lease_known(draft, 39000);
+	s = draft_finish(draft);
+	assert_int_equal(lease_silence_ms(s, &r, &clock), 29000);
+	assert_int_equal(lease_silence_ms(s, &r, &failing), 10000);
+	singleton_unref(s);
 }
 
 static void a_lease_is_judged_by_its_reading(void **state)
@@ -955,6 +986,7 @@ int main(void)
 		cmocka_unit_test(the_servers_clock_is_carried_on_for_a_while),
 		cmocka_unit_test(a_prepared_transaction),
 		cmocka_unit_test(a_cycle_goes_through_a_waiter),
+		cmocka_unit_test(silence_ends_where_a_lease_was_last_looked_at),
 		cmocka_unit_test(a_lease_is_judged_by_its_reading),
 		cmocka_unit_test(a_later_reading_of_one_deadline_is_a_new_fact),
 		cmocka_unit_test(no_lease_and_an_unknown_lease),

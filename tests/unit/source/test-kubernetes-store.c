@@ -387,6 +387,23 @@ static void test_attempts(void **state)
 	assert_int_equal(s->runs[1].attempts + s->runs[0].attempts, 3 - 1);
 }
 
+/* Leases that are listed now and then are known up to the last list, changed or not. */
+static void test_leases_are_known_up_to_the_last_list(void **state)
+{
+	struct fixture *x = *state;
+
+	feed_lease(&x->feed, false, 1, "a", 0, "2026-01-02T03:04:05.000000Z");
+	assert_int_equal(row(x, "lease/n/lead")->lease_known_ms, TIME_UNKNOWN);
+	kube_store_leases_known(x->k.store, "other", 900);
+	assert_int_equal(row(x, "lease/n/lead")->lease_known_ms, TIME_UNKNOWN);
+	kube_store_leases_known(x->k.store, NULL, 900);
+	assert_int_equal(row(x, "lease/n/lead")->lease_known_ms, 900);
+	kube_store_leases_known(x->k.store, "n", 30900);
+	assert_int_equal(row(x, "lease/n/lead")->lease_known_ms, 30900);
+	kube_store_leases_known(x->k.store, NULL, TIME_UNKNOWN);
+	assert_int_equal(row(x, "lease/n/lead")->lease_known_ms, TIME_UNKNOWN);
+}
+
 static void test_a_lease_ends_by_our_clock(void **state)
 {
 	struct fixture *x = *state;
@@ -581,6 +598,7 @@ int main(void)
 		TEST(test_the_newest_slot_first),
 		TEST(test_attempts),
 		TEST(test_a_lease_ends_by_our_clock),
+		TEST(test_leases_are_known_up_to_the_last_list),
 		TEST(test_skew_is_not_the_delay),
 		TEST(test_a_hand_over),
 		TEST(test_a_renewal_alone_is_no_news),
