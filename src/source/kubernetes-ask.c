@@ -15,6 +15,11 @@
  * a server that stands still looks like one that has nothing to tell; and a census of heartbeats.
  */
 
+enum {
+	WORD_MAX = 100, /* of the version and the platform, as they are shown */
+	BUSY_AGAIN_MS = 60000
+};
+
 static const char beats_path[] =
 	"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?limit=500";
 static const char servers_path[] =
@@ -34,13 +39,17 @@ void kube_server_time(struct kube *k, const struct rest_answer *answer)
 
 /* ---- the answers ---- */
 
+/* Sanitised: these are shown as they are. */
 static void set_json(char **to, const struct json_text *text)
 {
 	char *s = xmalloc(text->len + 1);
+	struct str shown;
 
-	s[json_decode(s, text)] = '\0';
+	str_init(&shown, (size_t)WORD_MAX * 5);
+	text_escape_cut(&shown, s, json_decode(s, text), WORD_MAX);
+	free(s);
 	free(*to);
-	*to = s;
+	*to = str_take(&shown);
 }
 
 static void take_version(struct kube *k, const struct rest_answer *answer)
@@ -252,18 +261,22 @@ static int ask_failed(struct kube *k, enum kube_ask ask, int rc, const struct re
 
 	if (ask == ASK_READY)
 		return ready_failed(k, rc, answer, err);
-	q->answered = q->denied = true;
+	/* Too busy is no refusal: it is asked again after a while. */
+	q->answered = true;
+	q->denied = rc != ERR_BUSY;
+	q->busy = rc == ERR_BUSY;
 	if (ask == ASK_BEATS || ask == ASK_SERVERS)
 		k->n_beats = k->n_beats_old = -1;
 	if (answer->status && rc != ERR_AUTH)
 		return 0;
-	q->answered = q->denied = false;
+	q->answered = q->denied = q->busy = false;
 	return rc;
 }
 
 static void ask_answered(struct kube *k, enum kube_ask ask, const struct rest_answer *answer)
 {
 	k->asks[ask].answered = true;
+	k->asks[ask].busy = false;
 	switch (ask) {
 	case ASK_VERSION:
 		take_version(k, answer);
@@ -343,7 +356,8 @@ static bool ask_due(const struct kube *k, enum kube_ask ask)
 	switch (ask) {
 	case ASK_VERSION:
 	case ASK_IDENTITY:
-		return !q->answered;
+		return !q->answered ||
+		       (q->busy && round_now_ms(k->r) - q->asked_ms >= BUSY_AGAIN_MS);
 	case ASK_READY:
 		return !round_one_shot(k->r) && round_now_ms(k->r) - heard_ms(k) >= KUBE_QUIET_MS;
 	default:

@@ -906,10 +906,14 @@ bool kube_read_lease(
 		.duration_s = TIME_UNKNOWN,
 	};
 	read_fields(&r, ret, fields);
+	/* The API's type is an int32; others would only overflow. */
+	if (ret->duration_s != TIME_UNKNOWN && ret->duration_s < 0)
+		ret->duration_s = 0;
+	if (ret->duration_s > INT32_MAX && ret->duration_s != TIME_UNKNOWN)
+		ret->duration_s = INT32_MAX;
 	if (kube_text_is(&ret->head.ns, "kube-node-lease") ||
 		(kube_text_is(&ret->head.ns, "kube-system") &&
-			(text_starts(&ret->head.name, "apiserver-") ||
-				text_starts(&ret->head.name, "kube-apiserver-"))))
+			text_starts(&ret->head.name, "kube-apiserver-")))
 		ret->heartbeat = true;
 	return object_is_whole(&r, &ret->head);
 }

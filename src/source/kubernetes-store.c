@@ -341,7 +341,9 @@ void kube_store_job(struct kube_store *s, const struct kube_job *facts, uint32_t
 	run = run_get(s, &facts->head.uid);
 	run->generation = generation;
 	run->foreign = false;
-	if (run->facts && kube_text_eq(&run->facts->head.version, &facts->head.version))
+	/* One that was only out of sight comes back as it was. */
+	if (run->facts && !run->gone &&
+		kube_text_eq(&run->facts->head.version, &facts->head.version))
 		return;
 	s->n_jobs += !run->facts || run->gone;
 	free(run->facts);

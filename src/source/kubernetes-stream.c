@@ -16,6 +16,8 @@
 enum {
 	TRIES_MAX = 4,
 	BUSY_MS = 1000,
+	LOST_DOUBLINGS = 5,
+	LONG_WATCH_MS = 60000,
 	VERSION_MAX = 256,
 	MESSAGE_MAX = 300
 };
@@ -233,7 +235,7 @@ static int list_item(void *arg, const char *text, size_t len, struct err *err)
 	(void)err;
 	/* One object that can't be understood does not hide the others. */
 	if (!stream_take(s, text, len, false))
-		s->k->n_bad++;
+		s->n_bad++;
 	else if (!s->told)
 		s->k->n_objects++;
 	s->k->unread = false;
@@ -296,6 +298,7 @@ static int list_page(struct kube_stream *s, struct err *err)
 static int list_begin(struct kube_stream *s, struct err *err)
 {
 	s->generation++;
+	s->n_bad = 0;
 	s->list_ms = round_now_ms(s->k->r);
 	set_text(&s->next, NULL, 0);
 	return list_page(s, err);
@@ -332,8 +335,11 @@ static void list_whole(struct kube_stream *s)
 			"The API server forgot what happened before it was read: everything was "
 			"listed again, and changes in between were not seen as they happened.");
 	s->late = false;
-	if (!s->told)
+	if (!s->told) {
 		s->k->hidden = true;
+		/* What may be seen from now on is part of rows that were told before. */
+		kube_store_redo(s->k->store);
+	}
 	s->refused = false;
 	s->doubt_ms = 0;
 	s->told = s->fresh = true;
@@ -357,6 +363,7 @@ static int watch_error(struct kube_stream *s, const char *json, size_t len, stru
 		s->gone = true;
 		return err_set(err, ERR_PROTO, "the past is forgotten");
 	}
+	s->broken = true;
 	str_init(&shown, (size_t)MESSAGE_MAX * 5);
 	if (status.message.s)
 		text_escape_cut(&shown, status.message.s, status.message.len, MESSAGE_MAX);
@@ -391,6 +398,7 @@ static int watch_line(void *arg, const char *line, size_t len, struct err *err)
 		return watch_error(s, object, object_len, err);
 	s->watched = true;
 	s->doubt_ms = 0;
+	s->lost = 0;
 	watch_version(s, object, object_len);
 	if (type == KUBE_BOOKMARK || type == KUBE_OTHER)
 		return 0;
@@ -401,7 +409,7 @@ static int watch_line(void *arg, const char *line, size_t len, struct err *err)
 		object_len = row.len;
 	}
 	if (!stream_take(s, object, object_len, type == KUBE_DELETED))
-		s->k->n_bad++;
+		s->n_bad++;
 	return 0;
 }
 
@@ -424,7 +432,7 @@ static int watch_begin(struct kube_stream *s, struct err *err)
 	if (s->resource->selector)
 		str_addf(&path, "&%s", s->resource->selector);
 	request.path = path.s;
-	s->gone = false;
+	s->gone = s->broken = false;
 	s->begun_ms = round_now_ms(s->k->r);
 	s->call = rest_start(s->k->client, &request, err);
 	str_release(&path);
@@ -436,9 +444,30 @@ static int watch_begin(struct kube_stream *s, struct err *err)
 
 /* ---- what ends ---- */
 
+/* A server that forgets at once would be asked for list after list: the pause grows. */
+static void stream_pause(struct kube_stream *s)
+{
+	unsigned doublings = s->lost < LOST_DOUBLINGS ? s->lost : LOST_DOUBLINGS;
+	int64_t wait_ms = (int64_t)BUSY_MS << doublings;
+
+	if (round_now_ms(s->k->r) - s->begun_ms > LONG_WATCH_MS)
+		s->lost = 0;
+	if (!s->lost++)
+		return;
+	s->not_before_ms = round_now_ms(s->k->r) + wait_ms;
+	err_set(&s->why, ERR_BUSY,
+		"%s forgets changes of %s before they can be watched; they are listed again in "
+		"%lld s",
+		rest_server(s->k->client), s->resource->word, (long long)wait_ms / 1000);
+}
+
 /* To be listed anew: the past was forgotten, or a page's place in it. */
 static int stream_anew(struct kube_stream *s, const struct err *why, struct err *err)
 {
+	if (s->state == STREAM_WATCHING) {
+		leases_known(s, s->seen_ms);
+		stream_pause(s);
+	}
 	s->state = STREAM_IDLE;
 	s->late = s->told;
 	if (++s->tries <= TRIES_MAX)
@@ -558,7 +587,9 @@ static int stream_failed(
 	default:
 		break;
 	}
-	s->state = s->told && s->state == STREAM_WATCHING ? STREAM_LISTED : STREAM_IDLE;
+	/* A watch that told of an error may not go on from where it was. */
+	s->state =
+		s->told && s->state == STREAM_WATCHING && !s->broken ? STREAM_LISTED : STREAM_IDLE;
 	return rc;
 }
 

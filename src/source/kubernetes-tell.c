@@ -159,6 +159,14 @@ static void tell_job(struct draft *d, const struct kube_job *job, const char *sl
 	tell_finalizers(d, &job->head);
 }
 
+/* Of a long status.active only the first are kept. */
+static enum tristate run_listed(const struct kube_cron *cron, const struct kube_run *run)
+{
+	if (kube_cron_lists(cron, run))
+		return TRI_YES;
+	return cron->facts->n_active > KUBE_LIST_MAX ? TRI_UNKNOWN : TRI_NO;
+}
+
 static void tell_run(struct kube *k, struct draft *d, const struct kube_cron *cron,
 	const struct kube_run *run, bool pods_seen)
 {
@@ -169,7 +177,7 @@ static void tell_run(struct kube *k, struct draft *d, const struct kube_cron *cr
 		.name = job->head.name.s,
 		.key = uid_key(key, run->uid),
 		.state = run->gone ? RUN_UNKNOWN : job->state,
-		.listed = kube_cron_lists(cron, run) ? TRI_YES : TRI_NO,
+		.listed = run_listed(cron, run),
 		.manual = job->manual,
 		.attempts = run_attempts(run, pods_seen),
 		.slot_us = kube_job_slot(job, &slot_from),

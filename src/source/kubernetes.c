@@ -234,12 +234,16 @@ static void poll_costs(struct kube *k)
 
 static void poll_tell(struct kube *k)
 {
+	size_t i, n_bad = 0;
+
+	for (i = 0; i < k->n_streams; i++)
+		n_bad += k->streams[i].n_bad;
 	if (k->unready)
 		round_degraded(k->r, "%s answers, and says that it is not ready (/readyz)",
 			rest_server(k->client));
-	else if (k->n_bad)
-		round_degraded(k->r, "%zu objects of %s could not be read: they are no %s",
-			k->n_bad, rest_server(k->client), "objects of the API that baton knows");
+	else if (n_bad)
+		round_degraded(k->r, "%zu objects of %s could not be read: they are no %s", n_bad,
+			rest_server(k->client), "objects of the API that baton knows");
 	if (k->hidden || !k->told_all)
 		kube_tell_hidden(k);
 	kube_tell(k);

@@ -73,6 +73,7 @@ struct kube_stream {
 	struct rest_call *call;
 	struct json_list list;
 	bool listing; /* list is to be released */
+	size_t n_bad; /* objects that could not be read since the last list began */
 	char *version, *next;
 	uint32_t generation;
 	int64_t begun_ms;      /* the call */
@@ -86,9 +87,11 @@ struct kube_stream {
 	bool starved;     /* its watch found no connection */
 	bool unwatched;   /* it may not be watched */
 	bool gone;        /* the watch said that its past is forgotten */
+	bool broken;      /* the watch told of another error */
 	bool late;        /* this list follows such a loss: changes are not seen as they happened */
 	bool refused;     /* it is denied or absent, and that was told */
 	unsigned tries;   /* lists begun anew in a row */
+	unsigned lost;    /* watches in a row that only told that their past is forgotten */
 	bool watched;     /* a watch of it was established once */
 	int64_t doubt_ms; /* since when it is refused though it was allowed; 0: it is not */
 	struct err why;   /* ... or why nothing is begun before not_before_ms */
@@ -107,6 +110,7 @@ struct kube_question {
 	struct rest_call *call;
 	int64_t asked_ms; /* TIME_UNKNOWN: never */
 	bool answered, denied;
+	bool busy; /* the answer was that it has no time now */
 };
 
 enum kube_look_kind {
@@ -147,7 +151,6 @@ struct kube {
 	bool hidden; /* what is hidden has changed */
 	int64_t told_ms, changed_ms;
 	size_t n_objects; /* read by the lists of this first picture */
-	size_t n_bad;     /* objects that could not be read */
 
 	struct kube_question asks[ASKS];
 	struct json_list beats;

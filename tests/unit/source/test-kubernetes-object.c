@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "base/mem.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -298,6 +299,36 @@ static void test_a_lease(void **state)
 	kube_reader_release(&reader);
 }
 
+/* The API's durations are of 32 bits; a server may send anything. */
+static void test_lease_durations(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t duration_s;
+	} cases[] = {
+		{ "0", 0 },
+		{ "-1", 0 },
+		{ "2147483647", INT32_MAX },
+		{ "2147483648", INT32_MAX },
+		{ "9223372036854775", INT32_MAX },
+	};
+	struct kube_reader reader = { 0 };
+	struct kube_lease l;
+	char text[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(cases); i++) {
+		snprintf(text, sizeof(text),
+			"{\"metadata\":{\"name\":\"a\",\"namespace\":\"b\",\"uid\":\"u\"},"
+			"\"spec\":{\"leaseDurationSeconds\":%s}}",
+			cases[i].text);
+		assert_true(kube_read_lease(&reader, text, strlen(text), &l));
+		assert_int_equal(l.duration_s, cases[i].duration_s);
+	}
+	kube_reader_release(&reader);
+}
+
 static void test_heartbeats(void **state)
 {
 	static const struct {
@@ -305,8 +336,9 @@ static void test_heartbeats(void **state)
 		bool heartbeat;
 	} cases[] = {
 		{ "\"name\":\"n1\",\"namespace\":\"kube-node-lease\"", true },
-		{ "\"name\":\"apiserver-abc\",\"namespace\":\"kube-system\"", true },
-		{ "\"name\":\"apiserver-abc\",\"namespace\":\"billing\"", false },
+		{ "\"name\":\"kube-apiserver-abc\",\"namespace\":\"kube-system\"", true },
+		{ "\"name\":\"kube-apiserver-abc\",\"namespace\":\"billing\"", false },
+		{ "\"name\":\"apiserver-abc\",\"namespace\":\"kube-system\"", false },
 		{ "\"name\":\"x\",\"namespace\":\"kube-system\",\"labels\":{\"apiserver.kubernetes."
 		  "io/"
 		  "identity\":\"kube-apiserver\"}",
@@ -461,6 +493,7 @@ int main(void)
 		cmocka_unit_test(test_a_pod_that_runs),
 		cmocka_unit_test(test_why_a_pod_waits_or_ended),
 		cmocka_unit_test(test_a_lease),
+		cmocka_unit_test(test_lease_durations),
 		cmocka_unit_test(test_heartbeats),
 		cmocka_unit_test(test_nodes),
 		cmocka_unit_test(test_events_of_a_watch),

@@ -259,6 +259,25 @@ static void test_a_deleted_job_stays_while_its_pods_do(void **state)
 	assert_int_equal(s->n_runs, 0);
 }
 
+/* Jobs that were refused for a while are there again, though they did not change. */
+static void test_a_job_that_was_out_of_sight(void **state)
+{
+	struct fixture *x = *state;
+	const struct singleton *s;
+
+	feed_cron(&x->feed, "cj", "c-1", 1, "");
+	feed_job(&x->feed, "cj-1", "j-1", "c-1", "{\"active\":1}");
+	feed_pod(&x->feed, "p-1", "j-1", alive);
+	kube_store_sweep(x->k.store, KUBE_JOBS, NULL, 99);
+	assert_int_equal(kube_store_count(x->k.store, KUBE_JOBS), 0);
+	assert_int_not_equal(row(x, "cronjob/n/cj")->runs[0].deleted_us, TIME_UNKNOWN);
+	feed_job(&x->feed, "cj-1", "j-1", "c-1", "{\"active\":1}");
+	assert_int_equal(kube_store_count(x->k.store, KUBE_JOBS), 1);
+	s = row(x, "cronjob/n/cj");
+	assert_int_equal(s->runs[0].deleted_us, TIME_UNKNOWN);
+	assert_int_equal(s->runs[0].state, RUN_RUNNING);
+}
+
 /* Another CronJob of the same name does not inherit runs: it is told of them. */
 static void test_runs_of_a_cronjob_that_is_gone(void **state)
 {
@@ -590,6 +609,7 @@ int main(void)
 		TEST(test_other_jobs_are_not_kept),
 		TEST(test_active_is_compared_with_what_is_there),
 		TEST(test_a_deleted_job_stays_while_its_pods_do),
+		TEST(test_a_job_that_was_out_of_sight),
 		TEST(test_runs_of_a_cronjob_that_is_gone),
 		TEST(test_a_node_that_does_not_answer),
 		TEST(test_hidden_runs_are_said_to_be),
