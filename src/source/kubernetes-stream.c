@@ -325,6 +325,11 @@ static void stream_unwatch(struct kube_stream *s)
 static void list_whole(struct kube_stream *s)
 {
 	s->seen_ms = s->list_ms;
+	/* Rights change: now and then the watch is tried again. */
+	if (s->unwatched && !s->starved && s->list_ms - s->denied_ms >= KUBE_NARROW_EVERY_MS) {
+		s->unwatched = s->watched = false;
+		s->k->hidden = true;
+	}
 	leases_known(s, s->unwatched ? s->seen_ms : TIME_UNKNOWN);
 	kube_store_sweep(
 		s->k->store, s->resource->kind, s->resource->cluster ? NULL : s->ns, s->generation);
@@ -427,7 +432,8 @@ static int watch_begin(struct kube_stream *s, struct err *err)
 
 	str_init(&path, 64 * 1024);
 	kube_path(&path, s->resource, s->api, s->resource->cluster ? NULL : s->ns);
-	str_add(&path, "?watch=1&allowWatchBookmarks=true&resourceVersion=");
+	str_addf(&path, "?watch=1&allowWatchBookmarks=true&timeoutSeconds=%d&resourceVersion=",
+		KUBE_WATCH_S);
 	rest_path_add(&path, s->version ? s->version : "");
 	if (s->resource->selector)
 		str_addf(&path, "&%s", s->resource->selector);
@@ -570,6 +576,7 @@ static int stream_failed(
 			break;
 		s->why = *err;
 		if (s->state == STREAM_WATCHING && s->told && !s->unwatched) {
+			s->denied_ms = round_now_ms(s->k->r);
 			stream_unwatch(s);
 			return 0;
 		}
@@ -652,13 +659,31 @@ static void stream_widen(struct kube_stream *s)
 	s->state = STREAM_IDLE;
 }
 
+/* A watch that the server should have ended long ago tells nothing any more: what it missed is
+ * listed. */
+static void stream_unhang(struct kube_stream *s)
+{
+	int64_t heard_ms;
+
+	if (s->state != STREAM_WATCHING || !s->call || rest_done(s->call))
+		return;
+	heard_ms = rest_heard_ms(s->call);
+	if (heard_ms == REST_UNKNOWN_TIME || heard_ms < s->begun_ms)
+		heard_ms = s->begun_ms;
+	if (round_now_ms(s->k->r) - heard_ms <= KUBE_HUNG_WATCH_MS)
+		return;
+	rest_end(s->call);
+	s->call = NULL;
+	s->state = STREAM_IDLE;
+}
+
 static int stream_step(struct kube_stream *s, struct err *err)
 {
 	int64_t now_ms = round_now_ms(s->k->r);
 	int rc = 0;
 
 	stream_widen(s);
-
+	stream_unhang(s);
 	if (s->call && rest_done(s->call))
 		rc = stream_ended(s, err);
 	if (rc || s->call)
@@ -696,8 +721,13 @@ int kube_streams_step(struct kube *k, struct err *err)
 	size_t i;
 	int rc = 0;
 
+	/* Lists before watches: these keep their connections, of which there may be few. */
 	for (i = 0; i < k->n_streams && !rc; i++)
-		rc = stream_step(&k->streams[i], err);
+		if (k->streams[i].state != STREAM_LISTED)
+			rc = stream_step(&k->streams[i], err);
+	for (i = 0; i < k->n_streams && !rc; i++)
+		if (k->streams[i].state == STREAM_LISTED)
+			rc = stream_step(&k->streams[i], err);
 	return rc;
 }
 
@@ -726,6 +756,16 @@ bool kube_streams_settled(const struct kube *k)
 		}
 	}
 	return true;
+}
+
+bool kube_streams_listing(const struct kube *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->n_streams; i++)
+		if (k->streams[i].state == STREAM_LISTING)
+			return true;
+	return false;
 }
 
 static bool is_lease(const struct kube_stream *s)

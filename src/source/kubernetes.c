@@ -149,8 +149,11 @@ struct kube_now kube_now(const struct kube *k)
 /* Takes what came and asks what is due, once. */
 static int poll_step(struct kube *k, struct err *err)
 {
-	int rc = kube_streams_step(k, err);
+	/* Watches keep their connections, of which there may be few: questions go first. */
+	int rc = kube_asks_step(k, err);
 
+	if (!rc)
+		rc = kube_streams_step(k, err);
 	return rc ? rc : kube_asks_step(k, err);
 }
 
@@ -178,9 +181,14 @@ static int poll_wait(struct kube *k, int64_t until_ms, struct err *err)
  */
 static int poll_late(struct kube *k, struct err *err)
 {
-	if (k->unread || k->told_all)
+	if (k->unread || (k->told_all && !kube_streams_listing(k)))
 		return err_set(
 			err, ERR_TIMEOUT, "%s did not answer in time", rest_server(k->client));
+	if (k->told_all)
+		return err_set(err, ERR_TIMEOUT,
+			"%s is still sending its objects again; a longer timeout waits for all of "
+			"them",
+			rest_server(k->client));
 	return err_set(err, ERR_TIMEOUT,
 		"%s is still sending its objects: %zu so far; a longer timeout waits for all of "
 		"them",
@@ -257,7 +265,8 @@ static void poll_tell(struct kube *k)
  * over a new connection, and with what the kubeconfig says by then. */
 static void poll_failed(struct kube *k, int failure)
 {
-	if (!k->unread && !k->told_all)
+	/* A long list goes on in the next poll; also one that follows another. */
+	if (!k->unread && (!k->told_all || (failure == ERR_TIMEOUT && kube_streams_listing(k))))
 		return;
 	kube_look_stop(k);
 	kube_asks_stop(k);

@@ -28,10 +28,12 @@ enum {
 	KUBE_UNWATCHED_EVERY_MS = 30000, /* what may be listed and not watched is listed again */
 	KUBE_WATCHES_FEW = 5,            /* where each takes a connection, of which there are few */
 	KUBE_DOUBT_MS = 15000, /* so long a refusal of what was allowed is taken for a failure */
-	KUBE_SHORT_WATCH_MS = 1000, /* a watch that ended so soon is not begun at once again */
-	KUBE_GATHER_MS = 30,        /* what belongs together comes within so much */
-	KUBE_TOLD_EVERY_MS = 100,   /* in a storm of changes */
-	KUBE_FRESH_WATCH_MS = 2000, /* a new watch may tell of the past first */
+	KUBE_SHORT_WATCH_MS = 1000,  /* a watch that ended so soon is not begun at once again */
+	KUBE_WATCH_S = 300,          /* the server is asked to end a watch after so long */
+	KUBE_HUNG_WATCH_MS = 330000, /* ... and one that is silent for longer hangs */
+	KUBE_GATHER_MS = 30,         /* what belongs together comes within so much */
+	KUBE_TOLD_EVERY_MS = 100,    /* in a storm of changes */
+	KUBE_FRESH_WATCH_MS = 2000,  /* a new watch may tell of the past first */
 	KUBE_CENSUS_EVERY_MS = 5 * 60 * 1000,
 	KUBE_BEAT_OLD_S = 3600, /* a heartbeat that is older than this, by the server's clock */
 	KUBE_MADE = 16,
@@ -80,14 +82,14 @@ struct kube_stream {
 	int64_t list_ms;       /* the first page of the last list was asked for */
 	int64_t seen_ms;       /* up to when changes were seen, where no watch stands */
 	int64_t not_before_ms; /* nothing is begun before */
-	int64_t denied_ms;
-	bool told;        /* it was listed whole at least once */
-	bool fresh;       /* listed or begun in this poll */
-	bool narrowed;    /* all was denied: only this namespace is seen */
-	bool starved;     /* its watch found no connection */
-	bool unwatched;   /* it may not be watched */
-	bool gone;        /* the watch said that its past is forgotten */
-	bool broken;      /* the watch told of another error */
+	int64_t denied_ms;     /* when it was last refused, or its watch was */
+	bool told;             /* it was listed whole at least once */
+	bool fresh;            /* listed or begun in this poll */
+	bool narrowed;         /* all was denied: only this namespace is seen */
+	bool starved;          /* its watch found no connection */
+	bool unwatched;        /* it may not be watched */
+	bool gone;             /* the watch said that its past is forgotten */
+	bool broken;           /* the watch told of another error */
 	bool late;        /* this list follows such a loss: changes are not seen as they happened */
 	bool refused;     /* it is denied or absent, and that was told */
 	unsigned tries;   /* lists begun anew in a row */
@@ -200,6 +202,8 @@ void kube_streams_stop(struct kube *k);
 int kube_streams_step(struct kube *k, struct err *err);
 /* Whether all are listed and watched, as far as may be. */
 bool kube_streams_settled(const struct kube *k);
+/* Whether any list is on its way. */
+bool kube_streams_listing(const struct kube *k);
 /*
  * Where the server speaks HTTP/1.1 each watch takes a connection, and there are few: those that got
  * none, while others did, are listed now and then instead. Whether there were any.
