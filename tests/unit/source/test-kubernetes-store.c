@@ -240,6 +240,20 @@ static void test_active_is_compared_with_what_is_there(void **state)
 	assert_int_equal(s->n_runs, 2);
 }
 
+/* Only the first entries of a long status.active are kept: what is not among them may be listed. */
+static void test_active_that_is_too_long_to_be_kept(void **state)
+{
+	struct fixture *x = *state;
+
+	feed_cron(&x->feed, "cj", "c-1", 1, "{\"name\":\"cj-1\",\"uid\":\"j-1\"}");
+	feed_job(&x->feed, "cj-2", "j-2", "c-1", "{}");
+	kube_store_cron_at(x->k.store, "cronjob/n/cj")->facts->n_active = KUBE_LIST_MAX;
+	assert_int_equal(row(x, "cronjob/n/cj")->runs[0].listed, TRI_NO);
+	kube_store_cron_at(x->k.store, "cronjob/n/cj")->facts->n_active = KUBE_LIST_MAX + 1;
+	kube_store_redo(x->k.store);
+	assert_int_equal(row(x, "cronjob/n/cj")->runs[0].listed, TRI_UNKNOWN);
+}
+
 /* Replace deletes the Job; its pod works on for as long as it likes. */
 static void test_a_deleted_job_stays_while_its_pods_do(void **state)
 {
@@ -608,6 +622,7 @@ int main(void)
 		TEST(test_joined_in_any_order),
 		TEST(test_other_jobs_are_not_kept),
 		TEST(test_active_is_compared_with_what_is_there),
+		TEST(test_active_that_is_too_long_to_be_kept),
 		TEST(test_a_deleted_job_stays_while_its_pods_do),
 		TEST(test_a_job_that_was_out_of_sight),
 		TEST(test_runs_of_a_cronjob_that_is_gone),
