@@ -245,8 +245,8 @@ void gate_dialog_draw(struct gate_dialog *d, const struct gate_view *view, int64
 	if (d->top < 0)
 		d->top = 0;
 	d->small = body.h < LEAST_BODY && body.h < d->lines;
-	/* A forecast that is half there was not read to its end. */
-	if (view->phase == GATE_PHASE_ASKING && d->top + body.h >= d->lines)
+	/* A forecast that is half there was not read to its end, and through a slit none is. */
+	if (view->phase == GATE_PHASE_ASKING && !d->small && d->top + body.h >= d->lines)
 		d->seen = true;
 	draw_frame(d, view, c, a);
 	prose_draw(&p, c, body, d->top, "... PgDn shows the rest");

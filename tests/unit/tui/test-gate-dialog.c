@@ -163,6 +163,29 @@ static void nothing_on_a_small_terminal(void **state)
 	stand_end(&s);
 }
 
+/* The last line seen through a slit is no forecast that was read. */
+static void what_ran_through_a_small_window_was_not_read(void **state)
+{
+	struct stand s;
+	int i;
+
+	(void)state;
+	stand_begin(&s, "release", 40, 7, -1);
+	assert_true(s.d.small);
+	for (i = 0; i < 200; i++) {
+		gate_dialog_key(&s.d, s.view, INPUT_DOWN);
+		gate_dialog_draw(&s.d, s.view, ACTS_NOW_US, &s.c, -1);
+	}
+	assert_false(s.d.seen);
+	canvas_resize(&s.c, 16, 80);
+	s.d.top = 0;
+	gate_dialog_draw(&s.d, s.view, ACTS_NOW_US, &s.c, -1);
+	assert_false(s.d.small);
+	assert_int_equal(type(&s, "down\nctl/elections/billing\n"), GATE_STAY);
+	assert_non_null(strstr(s.d.hint, "to its end"));
+	stand_end(&s);
+}
+
 static void pasted_text_confirms_nothing(void **state)
 {
 	const char *text = "ctl/elections/billing";
@@ -257,6 +280,7 @@ int main(void)
 		cmocka_unit_test(yes_is_one_key),
 		cmocka_unit_test(nothing_before_the_end_was_read),
 		cmocka_unit_test(nothing_on_a_small_terminal),
+		cmocka_unit_test(what_ran_through_a_small_window_was_not_read),
 		cmocka_unit_test(pasted_text_confirms_nothing),
 		cmocka_unit_test(escape_leaves_at_every_phase),
 		cmocka_unit_test(every_size),
