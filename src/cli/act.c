@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 enum {
@@ -27,6 +28,9 @@ static bool ask_line(const struct verb_call *call, const char *prompt, char *lin
 	struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN },
 		{ .fd = call->signals, .events = POLLIN } };
 
+	/* What was typed or pasted before the question is no answer to it. */
+	if (isatty(STDIN_FILENO))
+		tcflush(STDIN_FILENO, TCIFLUSH);
 	fputs(prompt, stderr);
 	fflush(stderr);
 	if (poll(fds, 2, -1) < 0 || !fds[0].revents || !fgets(line, (int)size, stdin))
