@@ -54,6 +54,8 @@ void plan_list_release(struct plan_list *list)
 		free(list->items[i].what);
 		free(list->items[i].id);
 	}
+	for (i = 0; i < PLAN_CUTS_MAX; i++)
+		free(list->cuts[i]);
 	free(list->items);
 	*list = (struct plan_list){ .items = NULL };
 }
@@ -86,11 +88,42 @@ __attribute__((format(printf, 1, 0))) static char *plan_format(const char *fmt, 
 	return kept;
 }
 
+static void plan_cut_kind(struct plan_list *list, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < PLAN_CUTS_MAX; i++) {
+		if (!list->cuts[i])
+			list->cuts[i] = xstrdup(what);
+		if (strcmp(list->cuts[i], what) == 0)
+			return;
+	}
+}
+
+void plan_cut(struct plan_list *list, size_t n, const char *what, const char *or_what)
+{
+	list->cut += n;
+	if (n)
+		plan_cut_kind(list, what);
+	if (n && or_what)
+		plan_cut_kind(list, or_what);
+}
+
+bool plan_may_be_cut(const struct plan_list *list, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < PLAN_CUTS_MAX && list->cuts[i]; i++)
+		if (strcmp(list->cuts[i], what) == 0)
+			return true;
+	return false;
+}
+
 /* Takes what over. */
 static void plan_list_add(struct plan_list *list, char *what, const char *id)
 {
 	if (list->n >= PLAN_ITEMS_MAX) {
-		list->cut++;
+		plan_cut(list, 1, what, NULL);
 		free(what);
 		return;
 	}
@@ -140,6 +173,8 @@ void plan_list_copy(struct plan_list *to, const struct plan_list *from)
 	for (i = 0; i < from->n; i++)
 		plan_add(to, from->items[i].what, from->items[i].id);
 	to->cut += from->cut;
+	for (i = 0; i < PLAN_CUTS_MAX && from->cuts[i]; i++)
+		plan_cut_kind(to, from->cuts[i]);
 }
 
 void plan_text(char **text, const char *fmt, ...)

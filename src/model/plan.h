@@ -60,10 +60,16 @@ struct plan_item {
 	char *id;   /* which */
 };
 
-/* A list of texts of the plan's own, with a cap: what is beyond is counted. */
+enum {
+	PLAN_CUTS_MAX = 8 /* kinds of items whose being cut is remembered */
+};
+
+/* A list of texts of the plan's own, with a cap: what is beyond is counted, and of what kinds it
+ * was. */
 struct plan_list {
 	struct plan_item *items;
 	size_t n, cap, cut;
+	char *cuts[PLAN_CUTS_MAX]; /* the `what` of those that were cut, each once; NULL: no more */
 };
 
 /*
@@ -99,6 +105,10 @@ void plan_changed(struct plan *p, const char *fmt, ...) __attribute__((format(pr
 void plan_warn(struct plan *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* id may be NULL. Texts are sanitised already, or our own. */
 void plan_add(struct plan_list *list, const char *what, const char *id);
+/* Counts n more that are there and not listed: of the one kind or the other (NULL: only of one). */
+void plan_cut(struct plan_list *list, size_t n, const char *what, const char *or_what);
+/* Whether an item of that kind may be among those that were cut. */
+bool plan_may_be_cut(const struct plan_list *list, const char *what);
 /* Appends copies of all of from, and what it had cut. */
 void plan_list_copy(struct plan_list *to, const struct plan_list *from);
 void plan_list_release(struct plan_list *list);
@@ -118,7 +128,8 @@ enum effect_kind {
 struct effect {
 	enum effect_kind kind;
 	struct str answer;   /* what the server said, sanitised */
-	struct str find_out; /* EFFECT_UNKNOWN: how to find out what happened */
+	struct str find_out; /* how to find out what is not known: of EFFECT_UNKNOWN, or of a
+				part of EFFECT_PARTIAL; empty */
 };
 
 void effect_init(struct effect *e);

@@ -83,6 +83,9 @@ static void check_verb(struct reading *in, struct plan *plan)
 
 /* ---- what goes, what stays ---- */
 
+static const char other_key[] = "another key on the same lease";
+static const char other_candidacy[] = "another candidacy on the same lease";
+
 static const char *shown(struct str *out, const char *raw, size_t len)
 {
 	str_clear(out);
@@ -113,12 +116,11 @@ static void tell_lease_keys(const struct reading *in, struct plan *plan)
 
 		if (strlen(raw) == in->t->key.len && memcmp(raw, in->t->key.s, in->t->key.len) == 0)
 			continue;
-		plan_add(list,
-			bears_lease(raw, in->t->lease) ? "another candidacy on the same lease"
-						       : "another key on the same lease",
+		plan_add(list, bears_lease(raw, in->t->lease) ? other_candidacy : other_key,
 			shown(&key, raw, strlen(raw)));
 	}
-	list->cut += in->lease.cut;
+	/* Of those that were not kept it is not known which they are. */
+	plan_cut(list, in->lease.cut, other_key, other_candidacy);
 	str_release(&key);
 }
 
@@ -377,7 +379,10 @@ static int read_all(struct etcd *e, struct reading *in, struct plan *plan, struc
 
 	if (rc)
 		return rc;
-	compare_now(in, plan);
+	if (e->cluster_id && in->now.cluster_id && in->now.cluster_id != e->cluster_id)
+		plan_changed(plan, "another etcd cluster answers here now");
+	else
+		compare_now(in, plan);
 	if (plan->verdict == PLAN_READY)
 		rc = etcd_lease_now_read(e, in->t->lease, true, &in->lease, err);
 	if (!rc && plan->verdict == PLAN_READY && in->next)

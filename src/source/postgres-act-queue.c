@@ -243,6 +243,9 @@ static const char others_sql[] =
 	"       <> ($2::oid, $3::oid, $4::oid, $5::int2)\n"
 	" ORDER BY 1, 4, 2, 3 LIMIT 100";
 
+static const char other_lock[] = "another advisory lock of the same session";
+static const char other_place[] = "its place in the queue of another advisory lock";
+
 static void add_other(
 	struct plan *plan, const struct order *order, const struct pg_result *rows, size_t row)
 {
@@ -263,10 +266,7 @@ static void add_other(
 	pg_key_write(&path, key);
 	str_add_mem(&id, order->s->id, (size_t)(order->s->path - order->s->id));
 	text_escape(&id, path.s, path.len);
-	plan_add(&plan->destroys,
-		pg_flag(rows, row, 4) ? "another advisory lock of the same session"
-				      : "its place in the queue of another advisory lock",
-		id.s);
+	plan_add(&plan->destroys, pg_flag(rows, row, 4) ? other_lock : other_place, id.s);
 	str_release(&path);
 	str_release(&id);
 }
@@ -289,7 +289,8 @@ int pg_plan_others(struct postgres *p, struct round *r, const struct order *orde
 	for (row = 0; row < n; row++)
 		add_other(plan, order, rows, row);
 	if (n && pg_number(rows, 0, 5) > (int64_t)n)
-		plan->destroys.cut += (size_t)(pg_number(rows, 0, 5) - (int64_t)n);
+		plan_cut(&plan->destroys, (size_t)(pg_number(rows, 0, 5) - (int64_t)n), other_lock,
+			other_place);
 	pg_result_free(rows);
 	return 0;
 }

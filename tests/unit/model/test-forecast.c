@@ -235,6 +235,29 @@ static void long_lists_are_counted(void **state)
 	scene_close(&c);
 }
 
+/* Only of the kinds that were cut it is open what stood in the list. */
+static void what_kinds_were_cut_is_known(void **state)
+{
+	struct plan_list list = { .n = 0 }, copy = { .n = 0 };
+	int i;
+
+	(void)state;
+	plan_add(&list, "the session", "1");
+	for (i = 0; i < 1200; i++)
+		plan_add(&list, "lock", "x");
+	plan_cut(&list, 0, "pod", NULL);
+	plan_cut(&list, 3, "key", "candidacy");
+	plan_list_copy(&copy, &list);
+	plan_list_release(&list);
+	assert_int_equal(copy.cut, 1201 + 3 - 1000);
+	assert_true(plan_may_be_cut(&copy, "lock"));
+	assert_true(plan_may_be_cut(&copy, "key"));
+	assert_true(plan_may_be_cut(&copy, "candidacy"));
+	assert_false(plan_may_be_cut(&copy, "the session"));
+	assert_false(plan_may_be_cut(&copy, "pod"));
+	plan_list_release(&copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +268,7 @@ int main(void)
 		cmocka_unit_test(what_speaks_against_it),
 		cmocka_unit_test(the_digest_is_of_what_was_shown),
 		cmocka_unit_test(long_lists_are_counted),
+		cmocka_unit_test(what_kinds_were_cut_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
