@@ -145,7 +145,11 @@ int etcd_send_delete(struct etcd *e, const struct etcd_target *t, const struct p
 	if (t->single && !plan->guard)
 		return err_set(err, ERR_USAGE, "the value that the key must have is not known");
 	str_init(&value, ETCD_FIELD_MAX);
-	if (t->single && text_unescape(&value, plan->guard) == 0) {
+	if (t->single && text_unescape(&value, plan->guard)) {
+		str_release(&value);
+		return err_set(err, ERR_USAGE, "the value that the key must have can't be read");
+	}
+	if (t->single) {
 		d.value = value.len ? value.s : "";
 		d.value_len = value.len;
 	}
