@@ -146,6 +146,9 @@ void look_close(struct look *look)
 
 	if (look->fleet) {
 		all = fleet_stop(look->fleet, wait_ms);
+		if (fleet_acts(look->fleet))
+			cli_complain("an act that was confirmed has not ended: look at the "
+				     "singleton again, and at what baton audit has of it");
 		if (!look->quiet && fleet_memory_status(look->fleet, &err))
 			cli_complain("the observation memory: %s", err.text);
 		fleet_free(look->fleet);

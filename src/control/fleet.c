@@ -19,7 +19,8 @@
 
 enum {
 	JOURNAL_MOST = 5000,
-	FREE_MOST = 20000, /* rows */
+	FREE_MOST = 20000,        /* rows */
+	ACTS_WAIT_MS = 12 * 1000, /* longer than the audit's lock is waited for */
 };
 
 struct fleet {
@@ -34,9 +35,10 @@ struct fleet {
 	struct audit audit;
 	int fd;
 	bool abandoned;        /* a thread hangs, and may still use all this */
-	pthread_mutex_t mutex; /* guards the journal, and the wait for news */
+	pthread_mutex_t mutex; /* guards the journal, acts, and the wait for news */
 	pthread_cond_t news;
 	struct journal journal;
+	size_t acts; /* confirmed, and not over */
 };
 
 static void fleet_published(void *arg)
@@ -186,6 +188,48 @@ static bool fleet_wait(struct fleet *fleet, bool (*so)(struct fleet *fleet), int
 	return true;
 }
 
+void fleet_act_begins(struct fleet *fleet)
+{
+	pthread_mutex_lock(&fleet->mutex);
+	fleet->acts++;
+	pthread_mutex_unlock(&fleet->mutex);
+}
+
+void fleet_act_ends(struct fleet *fleet)
+{
+	pthread_mutex_lock(&fleet->mutex);
+	fleet->acts--;
+	pthread_cond_broadcast(&fleet->news);
+	pthread_mutex_unlock(&fleet->mutex);
+}
+
+size_t fleet_acts(struct fleet *fleet)
+{
+	size_t n;
+
+	pthread_mutex_lock(&fleet->mutex);
+	n = fleet->acts;
+	pthread_mutex_unlock(&fleet->mutex);
+	return n;
+}
+
+static bool fleet_acts_over(struct fleet *fleet)
+{
+	return fleet_acts(fleet) == 0;
+}
+
+/* A thread that hangs in a call is left behind, but not an act that was confirmed: it may be sent
+ * and unrecorded. */
+static void fleet_wait_ended(struct fleet *fleet, int64_t wait_ms)
+{
+	int64_t end_ms = clock_mono_ms(fleet->shared.clock) + wait_ms;
+
+	if (fleet_wait(fleet, fleet_finished, end_ms) || fleet_acts_over(fleet))
+		return;
+	fleet_wait(fleet, fleet_acts_over, end_ms + ACTS_WAIT_MS);
+	fleet_wait(fleet, fleet_finished, clock_mono_ms(fleet->shared.clock) + wait_ms);
+}
+
 bool fleet_stop(struct fleet *fleet, int64_t wait_ms)
 {
 	size_t i;
@@ -193,7 +237,7 @@ bool fleet_stop(struct fleet *fleet, int64_t wait_ms)
 	for (i = 0; i < fleet->n; i++)
 		session_signal(&fleet->sessions[i], true, false);
 	fleet_save_past(fleet);
-	fleet_wait(fleet, fleet_finished, clock_mono_ms(fleet->shared.clock) + wait_ms);
+	fleet_wait_ended(fleet, wait_ms);
 	for (i = 0; i < fleet->n; i++) {
 		struct session *s = &fleet->sessions[i];
 

@@ -31,11 +31,14 @@ void fleet_start(struct fleet *fleet);
 
 /*
  * Asks all threads to stop, waits for them at most wait_ms, saves the memory of those that stopped.
+ * An act that was confirmed is waited for longer: twelve seconds more.
  * Threads that hang (a name server that doesn't answer) are left behind: the process is about to
  * exit, and nothing that they use is freed then: not the fleet, and the caller keeps the settings.
  * Returns whether all have stopped.
  */
 bool fleet_stop(struct fleet *fleet, int64_t wait_ms);
+/* How many acts were confirmed and are not over; after fleet_stop: that it left behind. */
+size_t fleet_acts(struct fleet *fleet);
 /* Frees the fleet, unless that would only delay the end of the process; after fleet_stop. */
 void fleet_free(struct fleet *fleet);
 

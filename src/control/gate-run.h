@@ -35,6 +35,7 @@ struct gate_slot {
 	struct plan plan;
 	struct effect effect;
 	struct audit_copy intent_copy;
+	bool acting;             /* its thread has it for the second time: it was confirmed */
 	int64_t settle_until_ms; /* of verifying; TIME_UNKNOWN before */
 	int64_t linger_until_ms; /* settled, and looked on for the old holder's end */
 
@@ -45,6 +46,7 @@ struct gate_slot {
 	struct str text, find_out;
 	enum overlap overlap;
 	bool confirmed, absent, sent;
+	bool arrived;           /* read, and its thread has left it */
 	int64_t shown_until_ms; /* settle_until_ms, for who looks */
 	uint64_t n;
 };

@@ -186,7 +186,7 @@ static bool list_has(const struct plan_list *list, const struct plan_item *item)
 	for (i = 0; i < list->n; i++)
 		if (strcmp(list->items[i].id, item->id) == 0)
 			return true;
-	return list->cut > 0;
+	return plan_may_be_cut(list, item->what);
 }
 
 /* What would be destroyed now and was not in the forecast that was confirmed; NULL: nothing. */
@@ -222,8 +222,11 @@ static int64_t work_check(struct gate_slot *slot, struct session *s, bool stoppi
 	more = event == GATE_EVENT_READY ? beyond_forecast(slot) : NULL;
 	if (more) {
 		event = GATE_EVENT_CHANGED;
+		/* Its id may be another session's text: on the screen alone, never recorded. */
 		plan_add(&reasons, "it would destroy more now than was confirmed:", NULL);
-		plan_add(&reasons, more->id, NULL);
+		plan_add(&reasons, more->what, NULL);
+		gate_step_add(
+			slot, "read", "it would destroy as well: %s %s", more->what, more->id);
 	}
 	if (event != GATE_EVENT_READY)
 		say_reasons(slot, &reasons);
@@ -333,12 +336,33 @@ static void say_find_out(struct gate_slot *slot, const char *text)
 	pthread_mutex_unlock(&slot->gate->mutex);
 }
 
+/* Writing the intent may have waited long for the audit's lock: what forbids acting may have come
+ * about meanwhile. */
+static bool still_allowed(struct gate_slot *slot, struct session *s)
+{
+	struct plan_list reasons = { .n = 0 };
+	bool allowed;
+
+	gate_policy(slot, slot->gate->fleet, s->state_word, slot->gate->options.way, &reasons);
+	allowed = !reasons.n;
+	if (!allowed) {
+		gate_step_add(slot, "send", "nothing was sent: %s", reasons.items[0].what);
+		say_reasons(slot, &reasons);
+	}
+	plan_list_release(&reasons);
+	return allowed;
+}
+
 static int64_t work_send(struct gate_slot *slot, struct session *s, bool stopping)
 {
 	struct err err = { 0 };
 
 	(void)stopping; /* recorded is recorded: it is sent, or fails to be, and the outcome says so
 			 */
+	if (!still_allowed(slot, s)) {
+		gate_move(slot, GATE_EVENT_REFUSED);
+		return GO_ON;
+	}
 	gate_step_add(slot, "send", "%s", slot->plan.request ? slot->plan.request : "");
 	gate_news(slot->gate);
 	effect_release(&slot->effect);
@@ -350,11 +374,12 @@ static int64_t work_send(struct gate_slot *slot, struct session *s, bool stoppin
 	pthread_mutex_lock(&slot->gate->mutex);
 	slot->sent = slot->effect.kind != EFFECT_UNSENT;
 	pthread_mutex_unlock(&slot->gate->mutex);
-	if (slot->effect.kind == EFFECT_UNKNOWN)
-		say_find_out(slot, slot->effect.find_out.len
-					   ? slot->effect.find_out.s
-					   : "Look at the singleton again: whoever holds it now "
-					     "tells whether it was done.");
+	/* A part of what was done partly may be unknown as well. */
+	if (slot->effect.find_out.len)
+		say_find_out(slot, slot->effect.find_out.s);
+	else if (slot->effect.kind == EFFECT_UNKNOWN)
+		say_find_out(slot, "Look at the singleton again: whoever holds it now "
+				   "tells whether it was done.");
 	slot->settle_until_ms = slot->linger_until_ms = TIME_UNKNOWN;
 	gate_move(slot, event_of(slot->effect.kind));
 	return GO_ON;
@@ -549,6 +574,7 @@ int64_t gate_work(struct session_task *task, struct session *session, bool stopp
 {
 	struct gate_slot *slot = (struct gate_slot *)(void *)task;
 	struct gate *gate = slot->gate;
+	bool acting;
 
 	while (works[slot->state]) {
 		int64_t due = works[slot->state](slot, session, stopping);
@@ -557,7 +583,10 @@ int64_t gate_work(struct session_task *task, struct session *session, bool stopp
 		if (due != GO_ON)
 			return due;
 	}
+	acting = slot->acting; /* of one that was agreed to arriving makes it true */
 	gate_arrived(slot);
+	if (acting)
+		fleet_act_ends(gate->fleet);
 	gate_news(gate);
 	gate_unref(gate);
 	return INT64_MAX;

@@ -120,6 +120,17 @@ static size_t count_in(const struct gate *gate, enum gate_state state)
 	return n;
 }
 
+/* Those that no thread works on any more. The state alone does not tell: a thread moves its slot to
+ * ASK before it leaves it. */
+static size_t count_arrived(const struct gate *gate)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < gate->n; i++)
+		n += gate->slots[i].arrived;
+	return n;
+}
+
 /* What became of the whole: the first surprise, or partial when some were done before it. */
 static enum gate_outcome outcome_of_all(const struct gate *gate)
 {
@@ -180,7 +191,10 @@ static void confirm_next_locked(struct gate *gate)
 		slot->confirmed = true;
 		slot->order.reason = gate->reason;
 		move_locked(slot, GATE_EVENT_CONFIRMED);
+		slot->acting = true;
+		fleet_act_begins(gate->fleet);
 		if (!post_locked(slot)) {
+			fleet_act_ends(gate->fleet);
 			strand_locked(slot);
 			finish_locked(gate);
 		}
@@ -214,8 +228,8 @@ void gate_arrived(struct gate_slot *slot)
 	struct gate *gate = slot->gate;
 
 	pthread_mutex_lock(&gate->mutex);
-	if (gate->phase == GATE_PHASE_READING &&
-		count_in(gate, GATE_STATE_ASK) + count_in(gate, GATE_STATE_OVER) == gate->n)
+	slot->arrived = true;
+	if (gate->phase == GATE_PHASE_READING && count_arrived(gate) == gate->n)
 		all_read_locked(gate);
 	else if (gate->phase == GATE_PHASE_ACTING && slot->state == GATE_STATE_OVER &&
 		 slot->outcome == GATE_DONE)
@@ -294,6 +308,7 @@ static void refuse_unread_locked(struct gate_slot *slot)
 	else
 		str_addf(&slot->text, "the thread that reads %s has ended", slot->id);
 	slot->absent = !slot->session;
+	slot->arrived = true;
 	move_locked(slot, GATE_EVENT_REFUSED);
 	move_locked(slot, GATE_EVENT_WRITTEN);
 }
@@ -322,7 +337,7 @@ struct gate *gate_begin(struct fleet *fleet, const struct board *board,
 	for (i = 0; i < n; i++)
 		if (!post_locked(&gate->slots[i]))
 			refuse_unread_locked(&gate->slots[i]);
-	if (count_in(gate, GATE_STATE_OVER) == n)
+	if (count_arrived(gate) == n)
 		all_read_locked(gate);
 	pthread_mutex_unlock(&gate->mutex);
 	return gate;

@@ -103,7 +103,7 @@ struct gate_item {
 	const struct forecast *forecast; /* NULL while it is being read */
 	enum gate_outcome outcome;       /* GATE_NONE: not begun, or not over */
 	const char *text;                /* why that outcome, one sentence or more; "" */
-	const char *find_out;            /* GATE_UNKNOWN: how to find out; NULL */
+	const char *find_out;            /* how to find out what is not known; NULL */
 	enum overlap overlap;            /* whether the one that was evicted was seen to stop */
 	bool sent;                       /* something may have reached the server */
 	bool absent;                     /* there is no such singleton, and none is remembered */

@@ -134,6 +134,9 @@ struct session *fleet_session(struct fleet *fleet, const char *source, size_t le
 struct session *fleet_session_at(struct fleet *fleet, size_t i); /* NULL beyond the last */
 const struct settings *fleet_settings(const struct fleet *fleet);
 struct audit *fleet_audit(struct fleet *fleet);
+/* An act was confirmed; it is over. From any thread. */
+void fleet_act_begins(struct fleet *fleet);
+void fleet_act_ends(struct fleet *fleet);
 
 /* For one poll outside a thread (`baton doctor`). */
 void session_round_start(struct session *s, int64_t deadline_ms);

@@ -6,8 +6,10 @@
 
 #include "control/audit.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -363,6 +365,47 @@ static void arming_that_ends_while_the_dialog_is_open_refuses(void **state)
 	assert_non_null(strstr(view->text, "read only"));
 	assert_int_equal(f.first.sends, 0);
 	gate_view_free(view);
+	acting_fleet_stop(&f);
+}
+
+/* A long wait for the audit's lock is a wait in which the operator may think better of it. */
+static void disarming_while_the_record_waits_refuses(void **state)
+{
+	struct acting_fleet f;
+	struct gate_view *view;
+	char path[256];
+	int fd;
+
+	acting_fleet_init(&f);
+	f.options.way = GATE_WAY_CONSOLE;
+	acting_fleet_start(&f, *state);
+	assert_int_equal(gate_arm(f.fleet, NULL, INT64_MAX, NULL), 0);
+	snprintf(path, sizeof(path), "%s/audit.lock", (const char *)*state);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	begin(&f, VERB_STEP_DOWN, "node-a");
+	gate_view_free(wait_for(&f, GATE_PHASE_ASKING));
+	assert_int_equal(gate_confirm(f.gate, "node-a", NULL, NULL), 0);
+	/* "read again, directly before" was said: only the record is still to be written. */
+	for (;;) {
+		bool checked;
+
+		view = gate_look(f.gate);
+		checked = strstr(view->steps[view->n_steps - 1].text, "directly before") != NULL;
+		gate_view_free(view);
+		if (checked)
+			break;
+		poll(NULL, 0, 1);
+	}
+	gate_disarm(f.fleet, NULL);
+	close(fd);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_REFUSED);
+	assert_non_null(strstr(view->text, "read only"));
+	assert_false(view->items[0].sent);
+	assert_int_equal(f.first.sends, 0);
+	gate_view_free(view);
+	assert_audit(*state, "1 step-down test/x refused;");
 	acting_fleet_stop(&f);
 }
 
@@ -760,6 +803,42 @@ static void ending_the_program_while_it_verifies_records_what_is_known(void **st
 	acting_fleet_stop(&f);
 }
 
+static void take_a_while(struct acting *a)
+{
+	(void)a;
+	poll(NULL, 0, 600);
+}
+
+/* However short the patience with threads that hang is. */
+static void ending_the_program_waits_for_what_was_confirmed(void **state)
+{
+	struct acting_fleet f;
+	struct gate_view *view;
+	unsigned sends = 0;
+
+	acting_fleet_init(&f);
+	f.first.sending = take_a_while;
+	acting_fleet_start(&f, *state);
+	begin(&f, VERB_STEP_DOWN, "node-a");
+	gate_view_free(wait_for(&f, GATE_PHASE_ASKING));
+	assert_int_equal(fleet_acts(f.fleet), 0);
+	assert_int_equal(gate_confirm(f.gate, "node-a", "why", NULL), 0);
+	assert_int_equal(fleet_acts(f.fleet), 1);
+	while (!sends) {
+		poll(NULL, 0, 1);
+		pthread_mutex_lock(&f.first.script.mutex);
+		sends = f.first.sends;
+		pthread_mutex_unlock(&f.first.script.mutex);
+	}
+	assert_true(fleet_stop(f.fleet, 100));
+	assert_int_equal(fleet_acts(f.fleet), 0);
+	view = gate_look(f.gate);
+	assert_int_equal(view->outcome, GATE_DONE);
+	gate_view_free(view);
+	assert_audit(*state, "1 step-down test/x done;");
+	acting_fleet_stop(&f);
+}
+
 static void nobody_else_waits_for_an_act(void **state)
 {
 	struct acting_fleet f;
@@ -836,6 +915,7 @@ int main(int argc, char **argv)
 		GATE_TEST(an_id_that_was_there_has_changed),
 		GATE_TEST(the_console_is_read_only_until_it_is_armed),
 		GATE_TEST(arming_that_ends_while_the_dialog_is_open_refuses),
+		GATE_TEST(disarming_while_the_record_waits_refuses),
 		GATE_TEST(what_the_config_forbids_is_refused),
 		GATE_TEST(a_source_that_fails_is_refused),
 		GATE_TEST(the_menu_says_why_not),
@@ -852,6 +932,7 @@ int main(int argc, char **argv)
 		GATE_TEST(a_full_disk_stops_the_act),
 		GATE_TEST(a_crash_leaves_an_intent_without_an_outcome),
 		GATE_TEST(ending_the_program_while_it_verifies_records_what_is_known),
+		GATE_TEST(ending_the_program_waits_for_what_was_confirmed),
 		GATE_TEST(nobody_else_waits_for_an_act),
 		GATE_TEST(a_paused_console_can_act),
 		GATE_TEST(a_forecast_sends_nothing),
