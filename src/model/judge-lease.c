@@ -65,7 +65,8 @@ static bool was_seen_alive(const struct judging *j)
 
 enum pod_fact {
 	POD_NOT_KNOWN, /* not looked up, or the identity can't be a pod's */
-	POD_ABSENT,
+	POD_ABSENT, /* not in the Lease's namespace; elections often live in another than their pods
+		     */
 	POD_ENDED,
 	POD_ENDING, /* Terminating */
 	POD_CUT_OFF,
@@ -124,7 +125,10 @@ static const char *say_pod(struct judging *j, const struct claim *c, char *buf)
 	switch (pod_fact(c)) {
 	case POD_ABSENT:
 		if (identity_is_pod(pod)) {
-			snprintf(buf, POD_TEXT_MAX, " Its pod %s is gone.", pod);
+			snprintf(buf, POD_TEXT_MAX,
+				" No pod %s is in the Lease's namespace: it is gone, or runs in "
+				"another.",
+				pod);
 			break;
 		}
 		snprintf(buf, POD_TEXT_MAX,
@@ -168,7 +172,13 @@ static void advise_stale(struct judging *j, const char *duration)
 		verdict_advise(j->out, "Nearly every Lease of this source is past its time: look "
 				       "at the API server, and whether writes to it succeed, "
 				       "before the holders.");
-	else if (pod_fact(j->holder) == POD_ABSENT || pod_fact(j->holder) == POD_ENDED)
+	else if (pod_fact(j->holder) == POD_ABSENT)
+		verdict_advise(j->out,
+			"A candidate takes it within %s of its own start: wait that long. Only "
+			"then, and when %s runs in no other namespace, clear the holder, guarded "
+			"by resourceVersion; do not delete the Lease.",
+			duration, pod);
+	else if (pod_fact(j->holder) == POD_ENDED)
 		verdict_advise(j->out,
 			"A candidate takes it within %s of its own start: wait that long. Only "
 			"then clear the holder, guarded by resourceVersion; do not delete the "
@@ -266,9 +276,8 @@ static void judge_lost(struct judging *j)
 	if (j->state == STATE_STALE || j->state == STATE_ORPHAN || fact == POD_NOT_KNOWN ||
 		fact == POD_THERE)
 		return;
-	/* A name that no pod has is a node's, as long as it renews; unless it is made like a pod's,
-	 * and was not seen to renew since. */
-	if (fact == POD_ABSENT && !late && !pod_name_is_made(j->holder))
+	/* As long as it renews, a pod that is not there is in another namespace, or none. */
+	if (fact == POD_ABSENT && !late)
 		return;
 	if (fact == POD_ENDED || (fact == POD_ENDING && pod_cut_off(j->holder)))
 		severity = SEVERITY_WARN;
@@ -384,8 +393,10 @@ enum former judge_former(struct judging *j, const struct remembered_past *p, cha
 	case POD_NOT_KNOWN:
 		return FORMER_NOT_KNOWN;
 	case POD_ABSENT:
-		/* A name that no pod has may be a node's. */
-		return pod_name_is_made(c) ? FORMER_GONE : FORMER_NOT_KNOWN;
+		/* It may run in another namespace, and a name that no pod has may be a node's. */
+		if (pod_name_is_made(c))
+			say_pod(j, c, buf);
+		return FORMER_NOT_KNOWN;
 	case POD_ENDED:
 		return FORMER_ENDED;
 	default:

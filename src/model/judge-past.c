@@ -204,11 +204,6 @@ static void judge_overlap(struct judging *j)
 	}
 	judging_name(before, p->previous_identity);
 	say_hand_over(j, p, change, age);
-	if (former == FORMER_GONE) {
-		verdict_add(j->out, FINDING_POSSIBLE_OVERLAP, SEVERITY_INFO, p->overlap_us,
-			"%sits pod is gone: it has ended, unless it was deleted by force.", change);
-		return;
-	}
 	verdict_add(j->out, FINDING_POSSIBLE_OVERLAP,
 		overlap_is_harmless(j->in->role) ? SEVERITY_INFO : SEVERITY_WARN, p->overlap_us,
 		"%s%s was not seen to stop: it may still work.%s%s", change,

@@ -103,7 +103,6 @@ int64_t lease_duration_ms(const struct singleton *s);
 enum former {
 	FORMER_NOT_KNOWN,
 	FORMER_ENDED, /* it ended, or started anew since */
-	FORMER_GONE,  /* it is there no more */
 	FORMER_THERE, /* it is there, and has not started anew */
 };
 enum {

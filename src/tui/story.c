@@ -130,7 +130,7 @@ static void tell_findings(struct prose *p, const struct model *m, const struct v
 	}
 }
 
-/* ", pod app-1 Running on n3"; ", and no pod has that name" */
+/* ", pod app-1 Running on n3"; ", and its namespace has no such pod" */
 static void pod_words(
 	struct str *out, const struct model *m, const struct claim *c, int64_t *next_ms)
 {
@@ -142,7 +142,7 @@ static void pod_words(
 	if (!phase)
 		return;
 	if (strcmp(phase, "Absent") == 0) {
-		str_add(out, ", and no pod has that name");
+		str_add(out, ", and its namespace has no such pod");
 		return;
 	}
 	str_addf(out, ", pod %s %s%s%s", pod ? pod : c->identity, phase, node ? " on " : "",
