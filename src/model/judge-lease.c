@@ -370,11 +370,22 @@ static const struct claim *former_claim(const struct judging *j, const struct re
 	return NULL;
 }
 
+/* Since when what runs of its pod runs at the longest, in milliseconds: which container the leader
+ * is can't be told, and one beside it that started anew says nothing of it. */
+static int64_t running_for(const struct judging *j, const struct claim *c)
+{
+	int64_t since = claim_int(c, DETAIL_POD_RUNNING_SINCE, TIME_UNKNOWN);
+
+	if (since == TIME_UNKNOWN)
+		since = claim_int(c, DETAIL_POD_STARTED, TIME_UNKNOWN);
+	return judging_cluster_age(j, since);
+}
+
 /* Whether its containers started anew after the hand-over: client-go's programs exit when they
  * lose a Lease, and begin again as candidates. */
 static bool has_restarted(const struct judging *j, const struct claim *c, int64_t since_us)
 {
-	int64_t started = judging_cluster_age(j, claim_int(c, DETAIL_POD_STARTED, TIME_UNKNOWN));
+	int64_t started = running_for(j, c);
 	int64_t since = judging_own_age(j, since_us);
 
 	return started != TIME_UNKNOWN && since != TIME_UNKNOWN && started < since;
@@ -405,10 +416,10 @@ enum former judge_former(struct judging *j, const struct remembered_past *p, cha
 	if (has_restarted(j, c, p->previous_until_us))
 		return FORMER_ENDED;
 	say_pod(j, c, buf);
-	age = judging_cluster_age(j, claim_int(c, DETAIL_POD_STARTED, TIME_UNKNOWN));
+	age = running_for(j, c);
 	if (age != TIME_UNKNOWN)
 		snprintf(buf + strlen(buf), FORMER_TEXT_MAX - strlen(buf),
-			" It has not restarted since: its containers run for %s.",
+			" It has not restarted since, or not as a whole: it runs for %s.",
 			judging_say(j, started, age));
 	return FORMER_THERE;
 }

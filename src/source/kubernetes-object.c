@@ -628,6 +628,9 @@ static void read_running(struct reading *r, void *object)
 	struct container_state s = read_container_state(r);
 
 	p->n_running++;
+	if (s.started_us != TIME_UNKNOWN && (p->pod->running_since_us == TIME_UNKNOWN ||
+						    s.started_us < p->pod->running_since_us))
+		p->pod->running_since_us = s.started_us;
 	if (s.started_us > p->pod->containers_started_us)
 		p->pod->containers_started_us = s.started_us;
 }
@@ -802,6 +805,7 @@ static bool read_pod(struct kube_reader *reader, const char *json, size_t len,
 		.start_us = TIME_UNKNOWN,
 		.end_us = TIME_UNKNOWN,
 		.containers_started_us = TIME_UNKNOWN,
+		.running_since_us = TIME_UNKNOWN,
 		.containers_running = -1,
 		.restarts = -1,
 	};

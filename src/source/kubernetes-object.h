@@ -64,6 +64,7 @@ struct kube_pod {
 	struct kube_text node, reason;
 	int64_t start_us, end_us;
 	int64_t containers_started_us; /* when a container of it last started */
+	int64_t running_since_us;      /* when the first of those that run now started */
 	int32_t containers_running, restarts;
 	enum pod_phase phase;
 	bool host_network;

@@ -327,6 +327,7 @@ static void tell_looked(struct kube *k, struct draft *d, const struct kube_looke
 	tell_text(d, DETAIL_POD_NODE, &pod->node);
 	tell_time(d, DETAIL_POD_DELETED, pod->head.deleted_us);
 	tell_time(d, DETAIL_POD_STARTED, pod->containers_started_us);
+	tell_time(d, DETAIL_POD_RUNNING_SINCE, pod->running_since_us);
 	tell_count(d, DETAIL_POD_RESTARTS, pod->restarts);
 	ready = kube_store_node_ready(k->store, &pod->node, &gone);
 	if (ready != TRI_UNKNOWN || gone)

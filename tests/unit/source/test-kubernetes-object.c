@@ -198,6 +198,7 @@ static void test_a_pod_that_runs(void **state)
 		"{\"restartCount\":2,\"state\":{\"running\":{\"startedAt\":\"2026-01-02T03:10:"
 		"00Z\"}},"
 		"\"lastState\":{\"terminated\":{\"exitCode\":1,\"reason\":\"Error\"}}},"
+		"{\"state\":{\"running\":{\"startedAt\":\"2026-01-02T03:05:00Z\"}}},"
 		"{\"restartCount\":1,\"state\":{\"terminated\":{\"exitCode\":0,\"reason\":"
 		"\"Completed\","
 		"\"finishedAt\":\"2026-01-02T03:05:00Z\"}}}]}",
@@ -205,11 +206,12 @@ static void test_a_pod_that_runs(void **state)
 	assert_int_equal(p.phase, POD_RUNNING);
 	assert_text(&p.node, "n1");
 	assert_text(&p.head.owner_uid, "j-1");
-	assert_int_equal(p.containers_running, 1);
+	assert_int_equal(p.containers_running, 2);
 	assert_int_equal(p.restarts, 3);
 	assert_null(p.reason.s);
 	assert_int_equal(p.end_us, TIME_UNKNOWN);
 	assert_int_equal(p.containers_started_us, kube_time("2026-01-02T03:10:00Z", 20));
+	assert_int_equal(p.running_since_us, kube_time("2026-01-02T03:05:00Z", 20));
 	kube_reader_release(&reader);
 }
 
