@@ -178,8 +178,15 @@ static bool is_forbidding(const struct judging *j)
 
 static void advise_blocked(struct judging *j, const struct run *run)
 {
-	if (run->deleted_us != TIME_UNKNOWN || run->state == RUN_SUCCEEDED ||
-		run->state == RUN_FAILED)
+	bool over = run->deleted_us != TIME_UNKNOWN || run->state == RUN_SUCCEEDED ||
+		    run->state == RUN_FAILED;
+
+	if (over && !run_is_kept(run))
+		verdict_advise(j->out, "Make sure that its process has ended, and wait for one "
+				       "round of the controller; if it is listed still, clear that "
+				       "entry of status.active. Switching to Allow might run it "
+				       "twice.");
+	else if (over)
 		verdict_advise(j->out,
 			"Make sure that its process has ended, on the node itself; then take away "
 			"that "

@@ -135,6 +135,14 @@ static void say_finalizer(char *buf, const struct run *run)
 		snprintf(buf, WHY_TEXT_MAX, "its finalizer %s keeps it", judging_name(name, own));
 }
 
+bool run_is_kept(const struct run *run)
+{
+	char keeps[WHY_TEXT_MAX];
+
+	say_finalizer(keeps, run);
+	return *keeps != '\0';
+}
+
 static void say_over(struct judging *j, char *buf, const struct run *run)
 {
 	const struct detail *reason = run_detail(run, DETAIL_JOB_REASON);
@@ -299,7 +307,7 @@ static bool is_being_replaced(struct judging *j, const struct run *run)
 struct alive_runs {
 	const struct run *newest, *oldest; /* of those that are alive */
 	const struct run *possible, *replaced;
-	uint32_t n, n_possible, n_replaced;
+	uint32_t n, n_manual, n_possible, n_replaced; /* n: with n_manual of them */
 };
 
 static void count_alive(struct judging *j, struct alive_runs *a)
@@ -315,6 +323,7 @@ static void count_alive(struct judging *j, struct alive_runs *a)
 			a->n_replaced++;
 		} else if (run->alive == TRI_YES) {
 			a->oldest = run;
+			a->n_manual += run->manual;
 			a->newest = a->n++ ? a->newest : run;
 		} else if (is_possible(j, run)) {
 			a->possible = run;
@@ -363,7 +372,7 @@ static void advise_two(struct judging *j, const struct alive_runs *a)
 		verdict_advise(j->out, "Wait until the older one's pod is gone before the newer "
 				       "one's work is trusted; a shorter grace period makes that "
 				       "time shorter.");
-	else if (policy_is(j, "Allow"))
+	else if (policy_is(j, "Allow") && a->n - a->n_manual >= 2)
 		verdict_advise(j->out, "Where two at once do harm: suspend the CronJob, end all "
 				       "but one run, and set concurrencyPolicy to Forbid or "
 				       "Replace.");
@@ -374,6 +383,8 @@ static void advise_two(struct judging *j, const struct alive_runs *a)
 
 static const char *two_policy(const struct judging *j, const struct alive_runs *a)
 {
+	if (a->n - a->n_manual < 2)
+		return "No policy holds for a run that was started by hand";
 	if (policy_is(j, "Replace"))
 		return is_ending(a->oldest) ? "Replace is ending the older one"
 					    : "Replace should have ended the older one";

@@ -20,6 +20,9 @@ const char *say_run(struct judging *j, char *buf, const struct run *run);
 /* Why a run is not over, as a clause: "pod close-1-x on node n3 runs"; "" when nothing tells. */
 const char *say_why(struct judging *j, char *buf, const struct run *run);
 
+/* Whether a finalizer of it or of a pod of it is known. */
+bool run_is_kept(const struct run *run);
+
 /* When it began, by the cluster's clocks: its record's start, else when that was made. */
 int64_t run_began_us(const struct run *run);
 
