@@ -424,6 +424,15 @@ static bool same_gap(const struct chart_line *a, const struct chart_line *b)
 	return !a->run && a->gap == b->gap && a->because == b->because;
 }
 
+bool chart_slots_told(const struct singleton *s)
+{
+	const struct schedule *schedule = s->schedule;
+
+	return schedule && !schedule->error && !schedule->cron.every_s &&
+	       !singleton_int(s, DETAIL_RUNS_HIDDEN, 0) &&
+	       schedule_slots_told(schedule, singleton_int(s, DETAIL_LAST_SCHEDULE, TIME_UNKNOWN));
+}
+
 /* From now back, at most so many slots; neighbours of one kind become one line. */
 static void add_gaps(struct charting *k, int most)
 {
@@ -432,8 +441,7 @@ static void add_gaps(struct charting *k, int most)
 	struct chart_line open = { .gap = CHART_NO_GAP };
 	bool latest = true;
 
-	if (!schedule || schedule->error || schedule->cron.every_s || since == TIME_UNKNOWN ||
-		singleton_int(k->s, DETAIL_RUNS_HIDDEN, 0))
+	if (!chart_slots_told(k->s) || since == TIME_UNKNOWN)
 		return;
 	if (k->to_us < at) {
 		at = k->to_us;

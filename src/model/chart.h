@@ -99,6 +99,11 @@ enum {
 	CHART_SLOTS = 200 /* slots that a chart looks at, from now back */
 };
 
+/* Whether it can be told which slots passed without a run: the schedule can be used, its slots do
+ * not hang on when it was last started (@every) or on a zone that is not said, and runs are seen.
+ */
+bool chart_slots_told(const struct singleton *s);
+
 /*
  * What lies between two moments, for a job as it was seen; now_us is our wall clock. Unknown is
  * told from nothing: a slot from before the oldest kept run has no line. The chart points into the

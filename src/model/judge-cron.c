@@ -17,7 +17,6 @@ enum {
 			   validation of CronJobs) */
 	COUNT_MOST = 1000,
 	AT_SLOT_MS = 10 * 1000,
-	ZONE_MOST = 28,        /* half hours that a zone is away from UTC at most */
 	DEADLINE_SHORT_S = 10, /* controllers up to 1.20 look every 10 s */
 	HAND_OVER_US = 60 * 1000 * 1000,
 	MINOR_NEW = 21, /* since this minor version many missed slots are only warned of */
@@ -69,31 +68,10 @@ static bool coming_slot(const struct judging *j, int64_t after_us, int64_t *ret_
 	return schedule_next(j->s->schedule, base, ret_us);
 }
 
-static bool is_slot(const struct schedule *s, int64_t at_us)
-{
-	int64_t slot;
-
-	return schedule_next(s, clock_minus(at_us, 1000000), &slot) && slot == at_us;
-}
-
-/*
- * Whether the slots are those of the schedule as it is read here. Where no zone is said it is the
- * controller's own, which is not told and taken as UTC: a slot that was started, and is none in UTC
- * but one some half hours away, shows that it is another.
- */
 static bool slots_are_told(const struct judging *j)
 {
-	const struct schedule *s = j->s->schedule;
-	int64_t last = singleton_int(j->s, DETAIL_LAST_SCHEDULE, TIME_UNKNOWN);
-	int i;
-
-	if (!s || s->error || s->never || s->zone_name || s->cron.every_s || last == TIME_UNKNOWN ||
-		is_slot(s, last))
-		return true;
-	for (i = -ZONE_MOST; i <= ZONE_MOST; i++)
-		if (is_slot(s, clock_minus(last, i * INT64_C(1800) * 1000000)))
-			return false;
-	return true;
+	return schedule_slots_told(
+		j->s->schedule, singleton_int(j->s, DETAIL_LAST_SCHEDULE, TIME_UNKNOWN));
 }
 
 /*

@@ -1,6 +1,8 @@
 #include "config.h"
 
 #include "model/schedule.h"
+#include "model/singleton.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -11,6 +13,7 @@
 
 enum {
 	SCHEDULE_TEXT_MAX = 1024, /* what is shown of a schedule */
+	ZONE_MOST = 28,           /* half hours that a zone is away from UTC at most */
 };
 
 static const char *schedule_escaped(const char *raw)
@@ -135,4 +138,24 @@ void schedule_missed(const struct schedule *s, int64_t since_us, int64_t deadlin
 	*ret = (struct cron_missed){ .kind = CRON_MISSED_NONE };
 	if (schedule_good(s))
 		cron_missed(&s->cron, schedule_zone(s), since_us, deadline_s, now_us, ret);
+}
+
+static bool is_slot(const struct schedule *s, int64_t at_us)
+{
+	int64_t slot;
+
+	return schedule_next(s, clock_minus(at_us, 1000000), &slot) && slot == at_us;
+}
+
+bool schedule_slots_told(const struct schedule *s, int64_t last_us)
+{
+	int i;
+
+	if (!s || s->error || s->never || s->zone_name || s->cron.every_s ||
+		last_us == TIME_UNKNOWN || is_slot(s, last_us))
+		return true;
+	for (i = -ZONE_MOST; i <= ZONE_MOST; i++)
+		if (is_slot(s, clock_minus(last_us, i * INT64_C(1800) * 1000000)))
+			return false;
+	return true;
 }

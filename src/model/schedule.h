@@ -48,6 +48,13 @@ bool schedule_zone_unknown(const struct schedule *s);
 bool schedule_next(const struct schedule *s, int64_t after_us, int64_t *ret_us);
 bool schedule_latest(const struct schedule *s, int64_t after_us, int64_t until_us, int64_t *ret_us);
 int64_t schedule_count(const struct schedule *s, int64_t after_us, int64_t until_us, int64_t max);
+/*
+ * Whether the slots are those of the schedule as it is read here. Where no zone is said it is the
+ * controller's own, which is not told and taken as UTC: a slot that was started (last_us, or
+ * TIME_UNKNOWN), and is none in UTC but one some half hours away, shows that it is another. True
+ * where there are no slots at all.
+ */
+bool schedule_slots_told(const struct schedule *s, int64_t last_us);
 /* As cron_missed; CRON_MISSED_NONE where there are no slots. */
 void schedule_missed(const struct schedule *s, int64_t since_us, int64_t deadline_s, int64_t now_us,
 	struct cron_missed *ret);

@@ -132,6 +132,12 @@ static void warn_of_missed(struct cron_plan *p)
 	struct cron_missed missed;
 	char at[TIME_MAX];
 
+	if (!schedule_slots_told(
+		    p->order->s->schedule, last ? kube_time(last, strlen(last)) : TIME_UNKNOWN)) {
+		plan_warn(p->plan, "whether a slot was missed can't be told: the controller "
+				   "reckons in a time zone that is not said");
+		return;
+	}
 	schedule_missed(p->order->s->schedule, since ? kube_time(since, strlen(since)) : p->now_us,
 		deadline_s, p->now_us, &missed);
 	if (!missed.has_latest) {

@@ -350,6 +350,12 @@ static void test_no_slots(void **state)
 	add(&j, -15, -14, RUN_SUCCEEDED);
 	expect(&j, 3, "-15 ok");
 	job_end(&j);
+	/* In the zone of its controller, which nobody tells: 14:00 is none of its slots in UTC. */
+	job_begin(&j, "0 9 * * *", "Allow");
+	draft_int(j.draft, DETAIL_LAST_SCHEDULE, at(-3 * 1440));
+	expect(&j, 3, "");
+	assert_false(chart_slots_told(j.s));
+	job_end(&j);
 	/* Whose Jobs can't be seen says nothing of its slots. */
 	job_begin(&j, "*/5 * * * *", "Allow");
 	draft_int(j.draft, DETAIL_LAST_SCHEDULE, at(-15));

@@ -182,6 +182,19 @@ static void the_controllers_count_passes_through(void **state)
 	schedule_unref(s);
 }
 
+static void a_slot_in_another_zone_is_told(void **state)
+{
+	struct schedule *s = schedule_new("0 9 * * *", NULL, load);
+
+	(void)state;
+	assert_true(schedule_slots_told(s, noon_us - 180 * minute_us));
+	assert_true(schedule_slots_told(s, TIME_UNKNOWN));
+	assert_true(schedule_slots_told(s, noon_us + 7 * minute_us));
+	assert_false(schedule_slots_told(s, noon_us));
+	assert_true(schedule_slots_told(NULL, noon_us));
+	schedule_unref(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +207,7 @@ int main(void)
 		cmocka_unit_test(foreign_text_is_escaped),
 		cmocka_unit_test(it_is_shared_by_rows),
 		cmocka_unit_test(the_controllers_count_passes_through),
+		cmocka_unit_test(a_slot_in_another_zone_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
