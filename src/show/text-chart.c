@@ -140,6 +140,14 @@ static void print_head(struct show *show, const char *text, const struct chart_a
 	out_fmt(show->out, "%s (a column is %s)\n", text, age);
 }
 
+static const char *no_lines(const struct singleton *s)
+{
+	if (singleton_int(s, DETAIL_RUNS_HIDDEN, 0))
+		return "its Jobs are hidden from us: whether it ran can't be told";
+	return chart_slots_told(s) ? "no run is kept, and no slot went by without one"
+				   : "no run is kept; slots can't be told";
+}
+
 static void print_job(struct show *show, const struct chart *chart, const struct chart_axis *axis,
 	const struct singleton *s)
 {
@@ -159,7 +167,7 @@ static void print_job(struct show *show, const struct chart *chart, const struct
 		print_row(show, &row, LABEL_LEAST);
 	}
 	if (!chart->n_lines)
-		out_text(show->out, "  no run is kept, and no slot went by without one\n");
+		out_fmt(show->out, "  %s\n", no_lines(s));
 }
 
 void text_job_chart(struct show *show, const struct snapshot *snap, const struct row *row)

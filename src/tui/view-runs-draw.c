@@ -171,6 +171,12 @@ static void draw_no_lines(struct canvas *c, struct area a, const struct singleto
 	if (s->schedule && s->schedule->error)
 		snprintf(text, sizeof(text), "Its schedule can't be used, so nothing starts it: %s",
 			s->schedule->error);
+	else if (singleton_int(s, DETAIL_RUNS_HIDDEN, 0))
+		snprintf(text, sizeof(text),
+			"Its Jobs are hidden from us: whether it ran can't be told.");
+	else if (!chart_slots_told(s))
+		snprintf(text, sizeof(text),
+			"No run in this time; slots can't be told. - shows more of it.");
 	else
 		snprintf(text, sizeof(text), "%s",
 			s->schedule && s->schedule->never
