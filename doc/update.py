@@ -186,7 +186,7 @@ DETAIL_TYPES = {
     "text": {"type": ["string", "null"]},
     "bool": {"type": ["boolean", "null"]},
 }
-ALWAYS_LISTS = ("blocked_by", "other_keys", "alarm")
+ALWAYS_LISTS = ("blocked_by", "other_keys", "alarm", "finalizers", "active_dangling", "orphan_runs", "run")
 
 
 def detail_schema(detail):

@@ -118,10 +118,15 @@ static void js_value(struct show *show, const struct detail *d)
 	}
 }
 
-/* Those that may stand several times are always a list, so that a reader need not ask. */
-static bool js_is_list(enum detail_id id)
+/* Those that may stand several times are always a list, so that a reader need not ask. A holder has
+ * one pod, a finding may be about several. */
+static bool js_is_list(const char *key, enum detail_id id)
 {
-	return id == DETAIL_BLOCKED_BY || id == DETAIL_OTHER_KEY || id == DETAIL_ALARM;
+	if (id == DETAIL_POD)
+		return strcmp(key, "evidence") == 0;
+	return id == DETAIL_BLOCKED_BY || id == DETAIL_OTHER_KEY || id == DETAIL_ALARM ||
+	       id == DETAIL_FINALIZER || id == DETAIL_ACTIVE_DANGLING || id == DETAIL_ORPHAN_RUN ||
+	       id == DETAIL_RUN;
 }
 
 /* Leaves the object open, for more. */
@@ -142,7 +147,7 @@ static void js_details_open(
 		if (!count[d->id])
 			continue;
 		jw_key(j, detail_word(d->id)->word);
-		if (count[d->id] == 1 && !js_is_list(d->id)) {
+		if (count[d->id] == 1 && !js_is_list(key, d->id)) {
 			js_value(show, d);
 		} else {
 			jw_list(j);

@@ -192,7 +192,7 @@ class Runs(KubeTest):
         self.assertIsNotNone(blocked, row)
         lost = int(time.time() // 60 - slot // 60)
         self.assertIn(blocked["evidence"]["slots_lost"], (lost, lost - 1))
-        self.assertEqual(blocked["evidence"]["run"], name)
+        self.assertEqual(blocked["evidence"]["run"], [name])
         self.assertGreaterEqual(lost, 3)
         self.assertEqual(row["state"], "STUCK")
         self.assertEqual(blocked["severity"], "crit")
