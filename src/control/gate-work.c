@@ -67,6 +67,23 @@ static void say_reasons(struct gate_slot *slot, const struct plan_list *list)
 
 /* ---- reading again ---- */
 
+/* What tells one server from another; 0: it does not tell. */
+static int64_t server_id(const struct singleton *self)
+{
+	int64_t id = self ? singleton_int(self, DETAIL_SYSTEM_IDENTIFIER, 0) : 0;
+
+	return id || !self ? id : singleton_int(self, DETAIL_CLUSTER_ID, 0);
+}
+
+/* Keys repeat from server to server. */
+static bool is_same_server(const struct gate_slot *slot, const struct session *s)
+{
+	const struct row *self = slot->snap ? slot->snap->self : NULL;
+	int64_t was = server_id(self ? self->s : NULL), now = server_id(s->round.self);
+
+	return !was || !now || was == now;
+}
+
 /* Asks the source; a failure is one more reason. */
 static enum gate_event read_again(struct gate_slot *slot, struct session *s)
 {
@@ -77,6 +94,11 @@ static enum gate_event read_again(struct gate_slot *slot, struct session *s)
 	if (!s->state) {
 		plan_refuse(&slot->plan, "%s", s->open_error.text);
 		return GATE_EVENT_UNREAD;
+	}
+	if (!is_same_server(slot, s)) {
+		plan_changed(&slot->plan, "another server answers now under the name of source %s",
+			s->config->name);
+		return GATE_EVENT_CHANGED;
 	}
 	rc = slot->act->plan(s->state, round_for(slot, s, 0), &slot->order, &slot->plan, &err);
 	if (rc < 0) {

@@ -232,6 +232,32 @@ static void a_holder_who_is_gone_is_changed(void **state)
 	acting_fleet_stop(&f);
 }
 
+/* A key of one server says nothing about another. */
+static void another_server_is_changed(void **state)
+{
+	struct acting_fleet f;
+	struct gate_view *view;
+	unsigned polls;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	begin(&f, VERB_STEP_DOWN, "node-a");
+	gate_view_free(wait_for(&f, GATE_PHASE_ASKING));
+	pthread_mutex_lock(&f.first.script.mutex);
+	f.first.script.server_id++;
+	polls = f.first.script.polls;
+	while (f.first.script.polls < polls + 2)
+		pthread_cond_wait(&f.first.script.polled, &f.first.script.mutex);
+	pthread_mutex_unlock(&f.first.script.mutex);
+	assert_int_equal(gate_confirm(f.gate, "node-a", "why", NULL), 0);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_CHANGED);
+	assert_non_null(strstr(view->text, "another server"));
+	assert_int_equal(f.first.sends, 0);
+	gate_view_free(view);
+	acting_fleet_stop(&f);
+}
+
 static void the_token_is_compared(void **state)
 {
 	struct gate_want want = { .verb = VERB_RELEASE, .id = "test/x", .has_token = true };
@@ -910,6 +936,7 @@ int main(int argc, char **argv)
 		GATE_TEST(the_outcome_never_lies),
 		GATE_TEST(what_is_unknown_says_how_to_find_out),
 		GATE_TEST(a_holder_who_is_gone_is_changed),
+		GATE_TEST(another_server_is_changed),
 		GATE_TEST(the_token_is_compared),
 		GATE_TEST(an_unknown_id_is_absent),
 		GATE_TEST(an_id_that_was_there_has_changed),
