@@ -409,6 +409,17 @@ class Acts(Case):
             self.assertEqual(p.end(), 0)
             self.given_back(p)
 
+    def test_marked_rows_are_one_set(self):
+        with stage("mixed", rows=50, columns=120) as p:
+            p.wait("by need").keys(":arm\r").wait("[ARMED ")
+            p.keys("j  ").wait("2 marked")
+            p.keys("a").wait("2 marked rows, one by one")
+            while "▌release" not in p.screen.text:
+                p.keys("j")
+                p.settle()
+            p.keys("\r").wait("2 of 3 are done")
+            p.wait("somebody else holds it now")
+
     def test_the_row_stays_seen_and_nothing_moves(self):
         with stage("mixed", rows=50, columns=120) as p:
             p.wait("by need")
