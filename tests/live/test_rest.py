@@ -3,10 +3,10 @@
 import base64
 import json
 import os
+import select
 import socket
 import ssl
 import subprocess
-import threading
 import time
 import unittest
 
@@ -637,17 +637,34 @@ class TlsFront(Listener):
                                            server_hostname="127.0.0.1")
         except OSError:
             return
-        threading.Thread(target=self.copy, args=(near, far), daemon=True).start()
-        self.copy(far, near)
+        # One thread for both directions: a TLS connection must not be read and written at the same time.
+        for each in (near, far):
+            each.settimeout(0.0)
+        try:
+            while self.step(near, far):
+                if not (near.pending() or far.pending()):
+                    select.select([near, far], [], [], 10)
+        except OSError:
+            pass
+        near.close()
+        far.close()
+
+    @classmethod
+    def step(cls, near, far):
+        return cls.copy(near, far) and cls.copy(far, near)
 
     @staticmethod
     def copy(source, target):
+        """What is there; False at the end."""
         try:
-            while data := source.recv(65536):
-                target.sendall(data)
-            target.close()
-        except OSError:
-            pass
+            data = source.recv(65536)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
+            return True
+        if data:
+            target.settimeout(10)
+            target.sendall(data)
+            target.settimeout(0.0)
+        return bool(data)
 
 
 class Proxies(Live):
