@@ -23,8 +23,10 @@ static void no_key(void *arg, const struct etcd_kv *kv)
 	(void)kv;
 }
 
-static void examine_member(struct etcd *e, const struct etcd_member *m, struct report *report)
+void etcd_examine_member(const struct etcd *e, const struct etcd_member *m, struct report *report)
 {
+	struct str shown;
+
 	if (m->error) {
 		report_add(report, "fail", "endpoint", NULL, "%s: %s", m->endpoint.text, m->error);
 		return;
@@ -37,9 +39,10 @@ static void examine_member(struct etcd *e, const struct etcd_member *m, struct r
 	report_add(report, "ok", "endpoint", NULL,
 		"%s: etcd %s, member %" PRIx64 "%s, term %" PRIu64 ", revision %" PRId64
 		", answers in %" PRId64 " ms",
-		m->endpoint.text, m->version ? m->version : "?", m->member_id,
+		m->endpoint.text, report_shown(&shown, m->version ? m->version : "?"), m->member_id,
 		m->leader_id == m->member_id ? " (leads)" : "", m->raft_term, m->revision,
 		m->round_trip_ms);
+	str_release(&shown);
 	if (!m->leader_id)
 		report_add(report, "fail", "leader",
 			"look at the other members, and the network between",
@@ -47,9 +50,11 @@ static void examine_member(struct etcd *e, const struct etcd_member *m, struct r
 	if (e->cluster_id && m->cluster_id != e->cluster_id)
 		report_add(report, "fail", "cluster", "name members of one cluster only",
 			"%s belongs to another cluster: %" PRIx64, m->endpoint.text, m->cluster_id);
-	if (m->errors)
-		report_add(report, "warn", "endpoint", NULL, "%s says: %s", m->endpoint.text,
-			m->errors);
+	if (!m->errors)
+		return;
+	report_add(report, "warn", "endpoint", NULL, "%s says: %s", m->endpoint.text,
+		report_shown(&shown, m->errors));
+	str_release(&shown);
 }
 
 static void examine_identity(struct etcd *e, struct report *report)
@@ -155,7 +160,7 @@ static int examine_all(struct etcd *e, struct report *report, struct err *err)
 	while (!etcd_members_settled(e) && http_loop_now_ms(e->loop) < settle_ms && !rc)
 		rc = etcd_step(e, settle_ms, err);
 	for (i = 0; i < e->n_members && !rc; i++)
-		examine_member(e, &e->members[i], report);
+		etcd_examine_member(e, &e->members[i], report);
 	examine_identity(e, report);
 	examine_acts(e, report);
 	for (i = 0; i < e->n_scopes && !rc; i++)
@@ -187,7 +192,7 @@ int etcd_examine(void *state, struct round *r, struct report *report, struct err
 	/* Without a connection, what each endpoint answered instead still helps. */
 	for (i = 0; rc && i < e->n_members && e->n_members > 1; i++)
 		if (e->members[i].error || e->members[i].answered)
-			examine_member(e, &e->members[i], report);
+			etcd_examine_member(e, &e->members[i], report);
 	etcd_take_costs(e);
 	e->r = NULL;
 	return rc;

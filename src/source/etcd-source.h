@@ -248,5 +248,7 @@ extern const struct act_case etcd_acts[];
 
 /* ---- etcd-examine.c ---- */
 int etcd_examine(void *state, struct round *r, struct report *report, struct err *err);
+/* The lines about one member, from what it answered last. */
+void etcd_examine_member(const struct etcd *e, const struct etcd_member *m, struct report *report);
 
 #endif

@@ -13,21 +13,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Remote text, sanitised, for a line of the report. The caller releases out. */
-static const char *clean(struct str *out, const char *text)
-{
-	str_init(out, 4096);
-	text_escape_cut(out, text, strlen(text), 300);
-	return out->s;
-}
-
 static void report_connection(const struct postgres *p, struct report *report)
 {
 	struct str place, role, database;
 
 	report_add(report, "ok", "connection", NULL, "%s, database %s, role %s, %s",
-		clean(&place, pg_place(p->pg)), clean(&database, p->facts.database),
-		clean(&role, p->facts.role),
+		report_shown(&place, pg_place(p->pg)), report_shown(&database, p->facts.database),
+		report_shown(&role, p->facts.role),
 		pg_is_encrypted(p->pg) ? "encrypted"
 		: pg_is_local(p->pg)   ? "by a local socket"
 				       : "not encrypted");
@@ -40,7 +32,7 @@ static void report_version(const struct postgres *p, struct report *report)
 {
 	struct str text;
 
-	clean(&text, p->facts.text);
+	report_shown(&text, p->facts.text);
 	if (p->pretends)
 		report_add(report, "fail", "version",
 			"Whether its advisory locks exclude anything must be asked of its maker.",

@@ -2,12 +2,19 @@
 
 #include "source/report.h"
 #include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
 #include "source/source.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+	LINE_MAX_BYTES = 4096,
+	SHOWN_MAX = 300
+};
 
 void report_init(struct report *report)
 {
@@ -31,7 +38,7 @@ void report_release(struct report *report)
 void report_add(struct report *report, const char *level, const char *what, const char *advice,
 	const char *fmt, ...)
 {
-	char text[4096];
+	char text[LINE_MAX_BYTES];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -44,4 +51,11 @@ void report_add(struct report *report, const char *level, const char *what, cons
 		.text = xstrdup(text),
 		.advice = advice ? xstrdup(advice) : NULL,
 	};
+}
+
+const char *report_shown(struct str *out, const char *raw)
+{
+	str_init(out, LINE_MAX_BYTES);
+	text_escape_cut(out, raw, strlen(raw), SHOWN_MAX);
+	return out->s;
 }

@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+struct str;
+
 /* What `baton doctor` found about one source: lines of level ("ok", "note", "warn", "fail"), what,
  * text and advice. */
 struct report_line {
@@ -17,5 +19,9 @@ struct report {
 
 void report_init(struct report *report);
 void report_release(struct report *report);
+
+/* Remote text, raw, sanitised and cut for a line of the report. Initialises out, which the caller
+ * releases; returns its text. */
+const char *report_shown(struct str *out, const char *raw);
 
 #endif

@@ -35,3 +35,8 @@ tests_bin_test_source_kubernetes_object_LDADD = $(SOURCE_TEST_LIBS)
 tests_bin_test_source_kubernetes_store_SOURCES = tests/unit/source/test-kubernetes-store.c \
 	tests/unit/source/fake-round.c tests/unit/source/fake-round.h tests/unit/unit.h
 tests_bin_test_source_kubernetes_store_LDADD = $(SOURCE_TEST_LIBS)
+
+unit_tests += tests/bin/test-source-report
+tests_bin_test_source_report_SOURCES = tests/unit/source/test-report.c tests/unit/source/fake-round.c \
+	tests/unit/source/fake-round.h tests/unit/unit.h
+tests_bin_test_source_report_LDADD = $(SOURCE_TEST_LIBS)
