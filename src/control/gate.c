@@ -450,16 +450,6 @@ static char *hinder(struct fleet *fleet, const struct gate_place *place,
 	return why;
 }
 
-char *gate_hinder(struct fleet *fleet, const struct board *board, const char *id, const char *key,
-	enum verb verb, enum gate_way way)
-{
-	struct gate_want want = { .verb = verb, .id = id, .key = key };
-	struct gate_place place;
-
-	gate_find(board, &want, 1, &place);
-	return hinder(fleet, &place, &want, way);
-}
-
 void gate_hinders(struct fleet *fleet, const struct board *board, const struct gate_want *wants,
 	size_t n, enum gate_way way, char *why[VERB_COUNT])
 {

@@ -149,16 +149,11 @@ bool gate_cancel(struct gate *gate);
 void gate_close(struct gate *gate);
 
 /*
- * Whether a verb could be begun on this row (key: of the claim or run under the cursor; NULL), for
- * the menu: nothing is asked of the server. Returns NULL, or why not, one sentence, which the
- * caller frees. A verb that the row's mechanism can never have is "not for a pg-advisory".
- */
-char *gate_hinder(struct fleet *fleet, const struct board *board, const char *id, const char *key,
-	enum verb verb, enum gate_way way);
-
-/*
- * The same of every verb at once, for a set of rows (of each want id and key count): why[verb] is
- * the first reason that one of them gives, or NULL. The rows are looked for once, in one pass.
+ * Whether each verb could be begun on a set of rows, for the menu: nothing is asked of a server. Of
+ * each want id and key count (key: of the claim or run under the cursor; NULL). why[verb] becomes
+ * NULL, or the first reason why not that one of the rows gives, one sentence, which the caller
+ * frees; a verb that the row's mechanism can never have says so. The rows are looked for once, in
+ * one pass.
  */
 void gate_hinders(struct fleet *fleet, const struct board *board, const struct gate_want *wants,
 	size_t n, enum gate_way way, char *why[VERB_COUNT]);

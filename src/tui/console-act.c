@@ -87,26 +87,33 @@ static void act_pick_witness(struct console *k, const struct role_view *role)
 			role->witnesses[i] ? NULL : "not there now", !role->witnesses[i], (int)i);
 }
 
-/* Of which claim it is asked is chosen later: a verb can be begun when it can be on any of them. */
-static char *act_hinder_any(struct console *k, enum verb verb, const struct row *row)
+/*
+ * Of which claim of a row it is asked is chosen later: a verb about one can be begun when it can be
+ * on any of them. One pass over the rows for each claim, however many verbs.
+ */
+static void act_hinders_any(struct console *k, const struct row *row, char *why[VERB_COUNT])
 {
-	char *why = NULL;
 	uint32_t i, asked = 0;
+	int verb;
 
 	for (i = 0; i < row->s->n_claims && asked < ASKED_MOST; i++) {
 		const struct claim *c = &row->s->claims[i];
+		struct gate_want want = { .id = row->s->id, .key = c->key };
+		char *own[VERB_COUNT];
 
 		if (c->kind != CLAIM_HOLDER && c->kind != CLAIM_WAITER)
 			continue;
-		free(why);
-		why = gate_hinder(
-			k->fleet, k->act.board, row->s->id, c->key, verb, GATE_WAY_CONSOLE);
-		if (!why)
-			return NULL;
 		asked++;
+		gate_hinders(k->fleet, k->act.board, &want, 1, GATE_WAY_CONSOLE, own);
+		for (verb = 0; verb < VERB_COUNT; verb++) {
+			if (why[verb] && verb_word((enum verb)verb)->about != ABOUT_ROW) {
+				free(why[verb]);
+				why[verb] = own[verb];
+			} else {
+				free(own[verb]);
+			}
+		}
 	}
-	return why ? why
-		   : gate_hinder(k->fleet, k->act.board, row->s->id, NULL, verb, GATE_WAY_CONSOLE);
 }
 
 /* Why each verb can't be begun on the rows that are wanted: the first reason; NULL. The caller
@@ -116,19 +123,15 @@ static void act_hinders(struct console *k, char *why[VERB_COUNT])
 	struct gate_want wants[ACT_SET_MAX];
 	const struct row *row;
 	size_t i;
-	int verb;
 
 	for (i = 0; i < k->act.n_wants; i++)
 		wants[i] =
 			(struct gate_want){ .id = k->act.wants[i].id, .key = k->act.wants[i].key };
 	gate_hinders(k->fleet, k->act.board, wants, k->act.n_wants, GATE_WAY_CONSOLE, why);
-	row = board_find(k->act.board, k->act.wants[0].id, NULL);
-	for (verb = 0; k->act.n_wants == 1 && !wants[0].key && row && verb < VERB_COUNT; verb++) {
-		if (!why[verb] || verb_word((enum verb)verb)->about == ABOUT_ROW)
-			continue;
-		free(why[verb]);
-		why[verb] = act_hinder_any(k, (enum verb)verb, row);
-	}
+	row = k->act.n_wants == 1 && !wants[0].key ? board_find(k->act.board, wants[0].id, NULL)
+						   : NULL;
+	if (row)
+		act_hinders_any(k, row, why);
 }
 
 static void act_pick_verb(struct console *k)

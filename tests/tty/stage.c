@@ -206,21 +206,6 @@ void gate_hinders(struct fleet *f, const struct board *board, const struct gate_
 	}
 }
 
-char *gate_hinder(struct fleet *f, const struct board *board, const char *id, const char *key,
-	enum verb verb, enum gate_way way)
-{
-	struct gate_want want = { .id = id, .key = key };
-	char *why[VERB_COUNT], *own;
-	int i;
-
-	gate_hinders(f, board, &want, 1, way, why);
-	own = why[verb];
-	for (i = 0; i < VERB_COUNT; i++)
-		if (i != (int)verb)
-			free(why[i]);
-	return own;
-}
-
 int gate_arm(struct fleet *f, const char *source, int64_t for_ms, struct err *err)
 {
 	if (source && strcmp(source, "west") == 0)

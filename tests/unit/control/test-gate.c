@@ -478,23 +478,31 @@ static void a_source_that_fails_is_refused(void **state)
 	acting_fleet_stop(&f);
 }
 
+static void free_all(char *why[VERB_COUNT])
+{
+	int verb;
+
+	for (verb = 0; verb < VERB_COUNT; verb++)
+		free(why[verb]);
+}
+
 static void the_menu_says_why_not(void **state)
 {
+	const struct gate_want want = { .id = "test/x", .key = "rev:7" };
 	struct acting_fleet f;
 	struct board *board;
-	char *why;
+	char *why[VERB_COUNT];
 
 	acting_fleet_init(&f);
 	acting_fleet_start(&f, *state);
 	board = fleet_board(f.fleet);
-	why = gate_hinder(f.fleet, board, "test/x", "rev:7", VERB_STEP_DOWN, GATE_WAY_CONSOLE);
-	assert_non_null(strstr(why, "read only"));
-	free(why);
-	assert_null(
-		gate_hinder(f.fleet, board, "test/x", "rev:7", VERB_STEP_DOWN, GATE_WAY_COMMAND));
-	why = gate_hinder(f.fleet, board, "test/x", "rev:7", VERB_CANCEL, GATE_WAY_COMMAND);
-	assert_string_equal(why, "cancel does not work on etcd-election");
-	free(why);
+	gate_hinders(f.fleet, board, &want, 1, GATE_WAY_CONSOLE, why);
+	assert_non_null(strstr(why[VERB_STEP_DOWN], "read only"));
+	free_all(why);
+	gate_hinders(f.fleet, board, &want, 1, GATE_WAY_COMMAND, why);
+	assert_null(why[VERB_STEP_DOWN]);
+	assert_string_equal(why[VERB_CANCEL], "cancel does not work on etcd-election");
+	free_all(why);
 	board_unref(board);
 	acting_fleet_stop(&f);
 }
