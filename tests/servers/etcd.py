@@ -13,7 +13,7 @@ import urllib.request
 
 from .gobuild import GoModule
 from .net import free_port
-from .process import Folder, Process, as_user, disown, find_program, own, wait_until
+from .process import Folder, Process, as_user, disown, find_program, own, wait_stopped, wait_until
 
 MODULE = GoModule("etcd", "the current etcd")
 CAMPAIGN = GoModule("campaign", "a contender of etcd's own client", packages=["."])
@@ -367,6 +367,7 @@ class CtlProcess:
 
     def pause(self):
         self.popen.send_signal(signal.SIGSTOP)
+        wait_stopped(self.popen.pid)
 
     def resume(self):
         self.popen.send_signal(signal.SIGCONT)

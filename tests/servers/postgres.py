@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from .net import free_port, port_open
-from .process import Folder, Process, as_user, disown, find_program, own
+from .process import Folder, Process, as_user, disown, find_program, own, wait_stopped
 
 NULL, MARK = "\x1dnull", "\x1eend-"
 OWNER = "postgres"
@@ -122,6 +122,7 @@ class Session:
 
     def pause(self):
         self.popen.send_signal(signal.SIGSTOP)
+        wait_stopped(self.popen.pid)
 
     def resume(self):
         self.popen.send_signal(signal.SIGCONT)
@@ -265,8 +266,10 @@ class Postgres:
 
     def pause(self):
         """The whole server stands still: connections are accepted by the kernel and nothing answers."""
-        for pid in self.pids():
+        pids = self.pids()
+        for pid in pids:
             _signal(pid, signal.SIGSTOP)
+        wait_stopped(*pids)
 
     def resume(self):
         for pid in reversed(self.pids()):

@@ -1,6 +1,7 @@
 """Processes and folders that a test owns: each is stopped by its pid and removed, also when the test is interrupted."""
 
 import atexit
+import glob
 import os
 import shutil
 import signal
@@ -126,6 +127,33 @@ def as_user(user):
     return words + ["--pdeathsig", "KILL", "--"]
 
 
+def _stat(path):
+    """The state and the process group in a stat file (proc(5)); None when it ended meanwhile."""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            state, _, group = file.read().rpartition(")")[2].split()[:3]
+    except OSError:
+        return None
+    return state, int(group)
+
+
+def group_pids(group):
+    """The processes of a process group."""
+    stats = ((int(path.split("/")[2]), _stat(path)) for path in glob.glob("/proc/[0-9]*/stat"))
+    return [pid for pid, stat in stats if stat and stat[1] == group]
+
+
+def wait_stopped(*pids):
+    """
+    Until every thread of these stands still: SIGSTOP is on its way when kill(2) returns, and a thread that runs may answer
+    something yet.
+    """
+    def stopped():
+        stats = [_stat(path) for pid in pids for path in glob.glob(f"/proc/{pid}/task/[0-9]*/stat")]
+        return all(stat is None or stat[0] in "TtZX" for stat in stats)
+    wait_until(stopped, interval=0.002, what=f"{pids} standing still")
+
+
 class Process:
     """One server process in a process group of its own. Start it from the main thread: it ends with the thread."""
 
@@ -156,6 +184,7 @@ class Process:
     def pause(self):
         """The whole group: a server's children too."""
         os.killpg(self.pid, signal.SIGSTOP)
+        wait_stopped(*group_pids(self.pid))
 
     def resume(self):
         os.killpg(self.pid, signal.SIGCONT)
