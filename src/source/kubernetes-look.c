@@ -159,6 +159,13 @@ static void look_host(struct kube *k, const struct kube_lease_seen *lease)
 	str_release(&path);
 }
 
+void kube_candidates_path(struct str *path, const char *ns)
+{
+	str_add(path, "/apis/coordination.k8s.io/v1beta1/namespaces/");
+	rest_path_add(path, ns);
+	str_add(path, "/leasecandidates?limit=500");
+}
+
 static void look_candidates(struct kube *k, struct kube_lease_seen *lease)
 {
 	struct str path;
@@ -166,9 +173,7 @@ static void look_candidates(struct kube *k, struct kube_lease_seen *lease)
 	if (look_asked(k, LOOK_CANDIDATES, lease->path, NULL, 0))
 		return;
 	str_init(&path, 4096);
-	str_add(&path, "/apis/coordination.k8s.io/v1beta1/namespaces/");
-	rest_path_add(&path, lease->facts->head.ns.s);
-	str_add(&path, "/leasecandidates?limit=500");
+	kube_candidates_path(&path, lease->facts->head.ns.s);
 	look_begin(k, LOOK_CANDIDATES, lease->path, NULL, 0, path.s);
 	str_release(&path);
 }

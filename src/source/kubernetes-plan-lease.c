@@ -89,12 +89,40 @@ static void lease_tests(struct str *patch, const struct kube_thing *lease)
 		lease_test(patch, lease, "spec", "leaseTransitions");
 }
 
-/* The candidate that is preferred from then on: the first that is not the holder. */
-static const struct claim *lease_other(const struct order *order)
+/*
+ * The candidate that is preferred from then on, read now, as everything else that the plan stands
+ * on: the first by name that is not the holder. Returns 0; other stays empty where there is none,
+ * or where they may not be read.
+ */
+static int lease_other(struct kube *k, const struct kube_target *t, const json_t *lease,
+	struct str *other, struct err *err)
 {
-	uint32_t pos = 0;
+	const char *holder = kube_string(lease, "spec.holderIdentity");
+	struct kube_thing all = { 0 };
+	const json_t *items;
+	struct str path;
+	size_t i;
+	int rc;
 
-	return singleton_claim(order->s, CLAIM_WAITER, &pos);
+	str_init(&path, 4096);
+	kube_candidates_path(&path, t->ns);
+	rc = kube_get(k, path.s, &all, err);
+	items = json_object_get(all.json, "items");
+	for (i = 0; !rc && !other->len && i < json_array_size(items); i++) {
+		const json_t *c = json_array_get(items, i);
+		const char *name = kube_string(c, "metadata.name");
+
+		if (name && str_eq(kube_string(c, "spec.leaseName"), t->name) &&
+			!str_eq(name, holder))
+			str_add(other, name);
+	}
+	if (rc == ERR_DENIED || rc == ERR_NOTFOUND) {
+		err_clear(err);
+		rc = 0;
+	}
+	kube_thing_release(&all);
+	str_release(&path);
+	return rc;
 }
 
 /* A text as JSON; the caller frees it. */
@@ -107,32 +135,52 @@ static char *json_dumps_text(const char *text)
 	return out ? out : xstrdup("\"\"");
 }
 
-static bool lease_patch(
-	const struct order *order, const json_t *lease, struct str *patch, struct plan *plan)
+/* Without a strategy: the record is cleared, as client-go's own release does. */
+static void patch_clear(struct str *patch)
 {
-	const char *strategy = kube_string(lease, "spec.strategy");
-	const struct claim *other = lease_other(order);
-	char *name;
+	str_add(patch, "{\"op\":\"replace\",\"path\":\"/spec/holderIdentity\",\"value\":\"\"},"
+		       "{\"op\":\"add\",\"path\":\"/spec/leaseDurationSeconds\",\"value\":1}]");
+}
 
-	if (!strategy || !*strategy) {
-		str_add(patch,
-			"{\"op\":\"replace\",\"path\":\"/spec/holderIdentity\",\"value\":\"\"},"
-			"{\"op\":\"add\",\"path\":\"/spec/leaseDurationSeconds\",\"value\":1}]");
-		return true;
-	}
-	if (!other) {
+/* Coordinated: another is preferred, and the holder yields by itself. */
+static int patch_prefer(struct kube *k, const struct kube_target *t, const json_t *lease,
+	struct str *patch, struct plan *plan, struct err *err)
+{
+	struct str other, shown;
+	char *name;
+	int rc;
+
+	str_init(&shown, 4096);
+	str_init(&other, 1024);
+	rc = lease_other(k, t, lease, &other, err);
+	if (!rc && !other.len) {
 		plan_refuse(plan,
 			"the election is coordinated, and no other candidate is known that could "
 			"be preferred");
-		return false;
+	} else if (!rc) {
+		name = json_dumps_text(other.s);
+		str_addf(patch, "{\"op\":\"add\",\"path\":\"/spec/preferredHolder\",\"value\":%s}]",
+			name);
+		free(name);
+		plan_text(&plan->successor, "%s", kube_shown(&shown, other.s));
+		plan_add(&plan->told,
+			"the holder sees at its next renewal that another is preferred, and yields",
+			NULL);
 	}
-	name = json_dumps_text(other->identity);
-	str_addf(patch, "{\"op\":\"add\",\"path\":\"/spec/preferredHolder\",\"value\":%s}]", name);
-	free(name);
-	plan_text(&plan->successor, "%s", other->identity);
-	plan_add(&plan->told,
-		"the holder sees at its next renewal that another is preferred, and yields", NULL);
-	return true;
+	str_release(&other);
+	str_release(&shown);
+	return rc;
+}
+
+static int lease_patch(struct kube *k, const struct kube_target *t, const json_t *lease,
+	struct str *patch, struct plan *plan, struct err *err)
+{
+	const char *strategy = kube_string(lease, "spec.strategy");
+
+	if (strategy && *strategy)
+		return patch_prefer(k, t, lease, patch, plan, err);
+	patch_clear(patch);
+	return 0;
 }
 
 /* ---- the price ---- */
@@ -198,7 +246,8 @@ int kube_plan_lease(struct kube *k, const struct order *order, const struct kube
 	rc = kube_get(k, path.s, &lease, err);
 	if (!rc && kube_lease_is_same(order, t, lease.json, plan)) {
 		lease_tests(&patch, &lease);
-		if (lease_patch(order, lease.json, &patch, plan)) {
+		rc = lease_patch(k, t, lease.json, &patch, plan, err);
+		if (!rc && plan->verdict == PLAN_READY) {
 			kube_plan_call(plan, "PATCH", path.s, "application/json-patch+json",
 				patch.s, t->name, NULL);
 			lease_price(order, claim, lease.json, plan);

@@ -232,6 +232,8 @@ void kube_look_step(struct kube *k);
 bool kube_look_busy(const struct kube *k);
 bool kube_look_ended(const struct kube *k);
 void kube_look_stop(struct kube *k);
+/* The path of the LeaseCandidates in a namespace. */
+void kube_candidates_path(struct str *path, const char *ns);
 /* The name of the pod that an identity may mean; false where it can be none. */
 bool kube_pod_name(const char *holder, size_t len, struct str *ret);
 

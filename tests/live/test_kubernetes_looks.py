@@ -50,6 +50,38 @@ class Looks(unittest.TestCase):
         row = self.show("lease/default/elected")["singleton"]
         self.assertTrue(row["detail"]["preferred_missing"])
 
+    def step_down(self, name, holder):
+        return self.home.baton("act", "step-down", f"lab/lease/default/{name}", "--expect", holder, "--reason", "drain",
+                               "--yes", "--json")
+
+    def test_a_coordinated_holder_is_asked_to_yield(self):
+        """The preference is set, and nothing else: it is the holder who lets go."""
+        for name in ("y-1", "y-2"):
+            self.candidate(name, "yields")
+        self.plane.make_lease("yields", "y-1", strategy="OldestEmulationVersion")
+
+        def holder():
+            spec = wait_until(lambda: (now := self.plane.admin.get("leases", "yields", "default")["spec"]).get(
+                "preferredHolder") and now)
+            seen.append((spec["holderIdentity"], spec["preferredHolder"], spec["leaseDurationSeconds"]))
+            self.plane.admin.patch("leases", "yields", {"spec": {
+                "holderIdentity": spec["preferredHolder"], "preferredHolder": None, "leaseTransitions": 1}}, "default")
+        seen = []
+        thread = threading.Thread(target=holder)
+        thread.start()
+        done = self.step_down("yields", "y-1")
+        thread.join()
+        self.assertEqual((done.code, done.json["outcome"]), (0, "done"), done)
+        self.assertEqual(seen, [("y-1", "y-2", 15)])
+
+    def test_a_coordinated_holder_without_another_candidate_is_not_asked(self):
+        self.candidate("z-1", "lonely")
+        self.plane.make_lease("lonely", "z-1", strategy="OldestEmulationVersion")
+        done = self.step_down("lonely", "z-1")
+        self.assertEqual((done.code, done.json["outcome"]), (10, "refused"), done)
+        self.assertIn("no other candidate", done.json["text"])
+        self.assertNotIn("preferredHolder", self.plane.admin.get("leases", "lonely", "default")["spec"])
+
     def host_pod(self, name, node, owner):
         self.plane.admin.create("pods", {
             "metadata": {"name": name, "namespace": "default", "ownerReferences": [
