@@ -40,6 +40,22 @@ int64_t clock_wall_us(const struct clock_source *clock)
 	return clock->wall_us(clock->arg);
 }
 
+int clock_wait_ms(const struct clock_source *clock, int64_t until_ms)
+{
+	enum {
+		MOST_MS = 3600 * 1000
+	};
+	int64_t left;
+
+	if (until_ms == INT64_MAX)
+		return -1;
+	left = clock->wait_ms ? clock->wait_ms(clock->arg, until_ms)
+			      : clock_minus(until_ms, clock_mono_ms(clock));
+	if (!clock->wait_ms && left < 0)
+		left = 0;
+	return left > MOST_MS ? MOST_MS : (int)left;
+}
+
 int64_t clock_minus(int64_t a, int64_t b)
 {
 	int64_t most = INT64_MAX / 4, diff;

@@ -11,6 +11,9 @@
 struct clock_source {
 	int64_t (*mono_ms)(void *arg); /* milliseconds since some fixed moment; never goes back */
 	int64_t (*wall_us)(void *arg); /* microseconds since 1970-01-01T00:00:00Z */
+	/* How many of the machine's milliseconds pass until mono_ms shows until_ms: for poll(2).
+	 * 0: it does already; -1: never, as it stands still. NULL: it runs as the machine's does. */
+	int64_t (*wait_ms)(void *arg, int64_t until_ms);
 	void *arg;
 };
 
@@ -19,6 +22,12 @@ extern const struct clock_source clock_system;
 
 int64_t clock_mono_ms(const struct clock_source *clock);
 int64_t clock_wall_us(const struct clock_source *clock);
+/*
+ * How long to wait in poll(2) for a moment of this clock, in the machine's milliseconds, at most an
+ * hour; -1: it does not come by itself (INT64_MAX, or a clock that stands still). Whoever changes a
+ * clock's speed must wake those that wait.
+ */
+int clock_wait_ms(const struct clock_source *clock, int64_t until_ms);
 
 /*
  * a - b, kept within a quarter of 64 bits: times that a server chose may be anything, and what is

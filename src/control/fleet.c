@@ -124,6 +124,11 @@ struct fleet *fleet_new(const struct settings *settings, const struct fleet_opti
 	return fleet;
 }
 
+const struct clock_source *fleet_clock(const struct fleet *fleet)
+{
+	return fleet->shared.clock;
+}
+
 void fleet_start(struct fleet *fleet)
 {
 	size_t i;
@@ -170,7 +175,7 @@ static bool fleet_wait(struct fleet *fleet, bool (*so)(struct fleet *fleet), int
 	};
 
 	while (!so(fleet)) {
-		int64_t now = clock_mono_ms(fleet->shared.clock), left = deadline_ms - now;
+		int64_t now = clock_mono_ms(&clock_system), left = deadline_ms - now;
 		struct timespec until;
 
 		if (left <= 0)
@@ -222,12 +227,12 @@ static bool fleet_acts_over(struct fleet *fleet)
  * and unrecorded. */
 static void fleet_wait_ended(struct fleet *fleet, int64_t wait_ms)
 {
-	int64_t end_ms = clock_mono_ms(fleet->shared.clock) + wait_ms;
+	int64_t end_ms = clock_mono_ms(&clock_system) + wait_ms;
 
 	if (fleet_wait(fleet, fleet_finished, end_ms) || fleet_acts_over(fleet))
 		return;
 	fleet_wait(fleet, fleet_acts_over, end_ms + ACTS_WAIT_MS);
-	fleet_wait(fleet, fleet_finished, clock_mono_ms(fleet->shared.clock) + wait_ms);
+	fleet_wait(fleet, fleet_finished, clock_mono_ms(&clock_system) + wait_ms);
 }
 
 bool fleet_stop(struct fleet *fleet, int64_t wait_ms)

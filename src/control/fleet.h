@@ -26,6 +26,8 @@ struct fleet_options {
 /* settings lives as long as the fleet. Opens every source; one that can't be opened is there,
  * failing. No network yet. */
 struct fleet *fleet_new(const struct settings *settings, const struct fleet_options *options);
+/* The clock that it was made with: of all times in its pictures. */
+const struct clock_source *fleet_clock(const struct fleet *fleet);
 /* Starts the threads. */
 void fleet_start(struct fleet *fleet);
 

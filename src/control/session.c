@@ -595,11 +595,8 @@ static bool session_woken(struct session *s, bool *ret_stop, bool *ret_paused)
 static void session_sleep(struct session *s, int64_t until_ms)
 {
 	struct pollfd fd = { .fd = s->wake_read, .events = POLLIN };
-	int64_t left = until_ms == INT64_MAX ? -1 : until_ms - session_now_ms(s);
 
-	if (until_ms != INT64_MAX && left < 0)
-		left = 0;
-	poll(&fd, 1, left > 3600 * 1000 ? 3600 * 1000 : (int)left);
+	poll(&fd, 1, clock_wait_ms(s->shared->clock, until_ms));
 }
 
 /* Waits for the source's own news or the time. Returns whether to poll at once. */

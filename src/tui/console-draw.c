@@ -49,7 +49,6 @@ static void draw_bottom(struct console *k)
 		canvas_fit(c, a, 0, 1, c->w - 2,
 			k->message_error ? STYLE_MESSAGE_ERROR : STYLE_MESSAGE, FIT_LEFT,
 			k->message);
-		canvas_until(c, k->message_until_ms);
 		return;
 	}
 	str_init(&status, 512);
@@ -148,7 +147,7 @@ void console_draw(struct console *k)
 	canvas_clear(&k->canvas);
 	console_model(k);
 	refresh_actions(k);
-	if (k->message[0] && k->model.now_ms >= k->message_until_ms)
+	if (console_message_over(k))
 		k->message[0] = '\0';
 	if (h < LEAST_H || w < LEAST_W)
 		draw_small(k);

@@ -22,6 +22,16 @@ int64_t console_now_ms(void)
 	return clock_mono_ms(&clock_system);
 }
 
+bool console_message_over(const struct console *k)
+{
+	return k->message[0] && console_now_ms() >= k->message_until_ms;
+}
+
+int64_t console_time_ms(const struct console *k)
+{
+	return clock_mono_ms(k->clock);
+}
+
 void console_say(struct console *k, bool error, const char *fmt, ...)
 {
 	va_list ap;
@@ -68,8 +78,8 @@ void console_model(struct console *k)
 		.looked_for = k->settings->looked_for,
 		.id = k->history[k->now].id,
 		.local = k->local,
-		.now_ms = console_now_ms(),
-		.now_us = clock_wall_us(&clock_system),
+		.now_ms = console_time_ms(k),
+		.now_us = clock_wall_us(k->clock),
 		.paused = k->paused,
 		.armed_ms = console_armed_ms(k),
 	};

@@ -47,6 +47,7 @@ struct place {
 
 struct console {
 	struct fleet *fleet;
+	const struct clock_source *clock; /* the fleet's: of all that is shown */
 	const struct settings *settings;
 	const struct console_options *options;
 	struct screen *screen;
@@ -96,6 +97,10 @@ struct console {
 
 /* console-go.c */
 int64_t console_now_ms(void);
+/* Whether the sentence in the last line was shown for long enough. */
+bool console_message_over(const struct console *k);
+/* The time of what is shown, which the built-in fleet and a record have of their own. */
+int64_t console_time_ms(const struct console *k);
 /* Shows a sentence in the last line, until the next key or for some seconds. */
 void console_say(struct console *k, bool error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

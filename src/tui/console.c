@@ -28,14 +28,13 @@ static void take_events(struct console *k)
 static void take_board(struct console *k)
 {
 	struct board *board = fleet_board(k->fleet);
-	int64_t now = console_now_ms();
 
 	if (!board)
 		return;
 	board_unref(k->board);
 	k->board = board;
-	k->board_ms = now;
-	listing_update(k->listing, board, now, clock_wall_us(&clock_system));
+	k->board_ms = console_now_ms();
+	listing_update(k->listing, board, console_time_ms(k), clock_wall_us(k->clock));
 	take_events(k);
 	console_sync_all(k);
 	console_follow(k);
@@ -80,19 +79,20 @@ static void take_signals(struct console *k)
  * there is work left. */
 static int sleep_ms(const struct console *k, bool board_waits)
 {
-	int64_t now = console_now_ms(), at = k->canvas.next_ms,
-		deadline = input_deadline_ms(&k->input);
+	int64_t ages = k->canvas.next_ms, at = input_deadline_ms(&k->input);
+	int own, shown;
 
 	if (listing_busy(k->listing) && !k->act.board)
 		return 0;
-	at = deadline < at ? deadline : at;
 	if (board_waits && k->board_ms + BOARD_EVERY_MS < at)
 		at = k->board_ms + BOARD_EVERY_MS;
-	if (!k->act.board && listing_next_ms(k->listing) < at)
-		at = listing_next_ms(k->listing);
-	if (at == INT64_MAX)
-		return -1;
-	return at <= now ? 0 : at - now > 3600000 ? 3600000 : (int)(at - now);
+	if (k->message[0] && k->message_until_ms < at)
+		at = k->message_until_ms;
+	if (!k->act.board && listing_next_ms(k->listing) < ages)
+		ages = listing_next_ms(k->listing);
+	own = clock_wait_ms(&clock_system, at);
+	shown = clock_wait_ms(k->clock, ages);
+	return own < 0 || (shown >= 0 && shown < own) ? shown : own;
 }
 
 enum {
@@ -129,9 +129,9 @@ static void take_pictures(struct console *k, bool ready)
 		take_board(k);
 	/* Under a window nothing moves. */
 	if (k->act.board ||
-		(!listing_busy(k->listing) && listing_next_ms(k->listing) > console_now_ms()))
+		(!listing_busy(k->listing) && listing_next_ms(k->listing) > console_time_ms(k)))
 		return;
-	listing_work(k->listing, console_now_ms(), clock_wall_us(&clock_system), PASS_ROWS);
+	listing_work(k->listing, console_time_ms(k), clock_wall_us(k->clock), PASS_ROWS);
 	if (!listing_busy(k->listing)) {
 		console_sync(k);
 		console_follow(k);
@@ -163,7 +163,7 @@ static int turn(struct console *k)
 	if (k->dirty)
 		console_draw(k);
 	take_pictures(k, fds[FD_FLEET].revents & POLLIN);
-	if (k->dirty || console_now_ms() >= k->canvas.next_ms)
+	if (k->dirty || console_message_over(k) || console_time_ms(k) >= k->canvas.next_ms)
 		console_draw(k);
 	console_tell_wanted(k);
 	return 0;
@@ -209,7 +209,10 @@ static int first_theme(struct console *k, struct err *err)
 static void console_init(struct console *k, struct fleet *fleet, const struct settings *settings,
 	const struct console_options *options)
 {
-	*k = (struct console){ .fleet = fleet, .settings = settings, .options = options };
+	*k = (struct console){ .fleet = fleet,
+		.clock = fleet_clock(fleet),
+		.settings = settings,
+		.options = options };
 	k->board_ms = INT64_MIN / 2;
 	k->canvas.next_ms = INT64_MAX;
 	input_init(&k->input);

@@ -53,3 +53,7 @@ tests_bin_test_base_nearest_LDADD = $(BASE_TEST_LIBS)
 unit_tests += tests/bin/test-base-base64
 tests_bin_test_base_base64_SOURCES = tests/unit/base/test-base64.c tests/unit/unit.h
 tests_bin_test_base_base64_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-vclock
+tests_bin_test_base_vclock_SOURCES = tests/unit/base/test-vclock.c tests/unit/unit.h
+tests_bin_test_base_vclock_LDADD = $(BASE_TEST_LIBS)
