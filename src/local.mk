@@ -5,7 +5,8 @@ BASE_LIBS = src/libbase.a
 MODEL_LIBS = src/libmodel.a $(BASE_LIBS)
 IO_LIBS = src/libio.a $(BASE_LIBS) $(LIBCURL_LIBS) $(LIBPQ_LIBS) $(JANSSON_LIBS) $(YAML_LIBS) \
 	$(PROTOBUF_C_LIBS) $(ZLIB_LIBS)
-SOURCE_LIBS = src/libsource.a src/libmodel.a $(IO_LIBS)
+SIM_LIBS = src/libsim.a $(MODEL_LIBS)
+SOURCE_LIBS = src/libsource.a src/libsim.a src/libmodel.a $(IO_LIBS)
 # Sources call back into the round that they were given, which control implements: hence twice.
 CONTROL_LIBS = src/libcontrol.a src/libsource.a src/libcontrol.a $(SOURCE_LIBS)
 SHOW_LIBS = src/libshow.a $(MODEL_LIBS)

@@ -6,6 +6,7 @@ EXTRA_DIST += tests/run tests/runner.py tests/check.py tests/suite.py tests/tapr
 BASE_TEST_LIBS = $(BASE_LIBS) $(CMOCKA_LIBS)
 MODEL_TEST_LIBS = $(MODEL_LIBS) $(CMOCKA_LIBS)
 IO_TEST_LIBS = $(IO_LIBS) $(CMOCKA_LIBS)
+SIM_TEST_LIBS = $(SIM_LIBS) $(CMOCKA_LIBS)
 SOURCE_TEST_LIBS = $(SOURCE_LIBS) $(CMOCKA_LIBS)
 CONTROL_TEST_LIBS = $(CONTROL_LIBS) $(CMOCKA_LIBS)
 SHOW_TEST_LIBS = $(SHOW_LIBS) $(CMOCKA_LIBS)
@@ -19,6 +20,7 @@ if HAVE_CMOCKA
 include $(top_srcdir)/tests/unit/base/local.mk
 include $(top_srcdir)/tests/unit/model/local.mk
 include $(top_srcdir)/tests/unit/io/local.mk
+include $(top_srcdir)/tests/unit/sim/local.mk
 include $(top_srcdir)/tests/unit/source/local.mk
 include $(top_srcdir)/tests/unit/control/local.mk
 include $(top_srcdir)/tests/unit/show/local.mk

@@ -9,6 +9,7 @@ struct clock_source;
 struct yaml_node;
 struct report;
 struct act_case;
+struct sim_host;
 
 /*
  * The options of a kind of source, one row each: they make the config's parser (unknown keys and
@@ -41,6 +42,24 @@ struct option_def {
 	bool required;
 };
 
+/* The values of a map that was checked against its table. */
+struct option_values {
+	const struct option_def *defs;
+	const struct yaml_node *map; /* NULL: all by default */
+};
+
+/*
+ * Typed access, with the table's fallback; a name that is not in the table is a bug and aborts.
+ * option_value_set: whether it was written, be it the fallback's value. INT, BOOL (0 or 1),
+ * DURATION in ms; INT64_MIN where it is not set and the table has no fallback. The items of a LIST
+ * (texts) or MAPS (map nodes), the one MAP; NULL beyond the last.
+ */
+bool option_value_set(const struct option_values *v, const char *name);
+const char *option_value_text(const struct option_values *v, const char *name);
+int64_t option_value_int(const struct option_values *v, const char *name);
+const char *option_value_item(const struct option_values *v, const char *name, size_t i);
+const struct yaml_node *option_value_map(const struct option_values *v, const char *name, size_t i);
+
 /* A name that the operator gave to a key: one entry of the config's `names:`, for the source that
  * it belongs to. */
 struct key_name {
@@ -61,19 +80,16 @@ struct source_config {
 	int64_t interval_ms;             /* between polls */
 	int64_t timeout_ms;              /* the deadline of one poll, connecting included */
 	const struct yaml_node *options; /* a map; NULL: all by default (discovered) */
+	struct sim_host *sim;            /* of the built-in world: where it is (sim.h); else NULL */
+	const char *shows;               /* of the built-in world: the thing's name; else NULL */
 	const struct key_name *names;
 	size_t n_names;
 };
 
-/* Whether the config sets it, be it to the fallback's value. */
+/* The same of a source's own options. */
 bool source_option_set(const struct source_config *config, const char *name);
-/* Typed access, with the table's fallback; a name that is not in the ops' table is a bug and
- * aborts. */
 const char *source_option_text(const struct source_config *config, const char *name);
-/* INT, BOOL (0 or 1), DURATION in ms; INT64_MIN where it is not set and the table has no fallback.
- */
 int64_t source_option_int(const struct source_config *config, const char *name);
-/* The items of a LIST (texts) or MAPS (map nodes); NULL beyond the last. */
 const char *source_option_item(const struct source_config *config, const char *name, size_t i);
 const struct yaml_node *source_option_map(
 	const struct source_config *config, const char *name, size_t i);

@@ -14,11 +14,12 @@ LAYERS = {
     "base": set(),
     "model": {"base"},
     "io": {"base"},
-    "source": {"base", "model", "io"},
-    "control": {"base", "model", "io", "source"},
+    "sim": {"base", "model"},
+    "source": {"base", "model", "io", "sim"},
+    "control": {"base", "model", "io", "sim", "source"},
     "show": {"base", "model"},
-    "tui": {"base", "model", "io", "source", "control", "show"},
-    "cli": {"base", "model", "io", "source", "control", "show", "tui"},
+    "tui": {"base", "model", "io", "sim", "source", "control", "show"},
+    "cli": {"base", "model", "io", "sim", "source", "control", "show", "tui"},
 }
 
 BANNED = {

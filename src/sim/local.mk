@@ -1,0 +1,8 @@
+noinst_LIBRARIES += src/libsim.a
+src_libsim_a_SOURCES = \
+	src/sim/happenings.def \
+	src/sim/net.c src/sim/net.h \
+	src/sim/process.c src/sim/process.h \
+	src/sim/random.c src/sim/random.h \
+	src/sim/work.c src/sim/work.h \
+	src/sim/world.c src/sim/world.h

@@ -1,0 +1,3 @@
+unit_tests += tests/bin/test-sim-world
+tests_bin_test_sim_world_SOURCES = tests/unit/sim/test-world.c tests/unit/unit.h
+tests_bin_test_sim_world_LDADD = $(SIM_TEST_LIBS)
