@@ -505,7 +505,9 @@ class Faults(Case):
                 self.assertTrue(there)
             else:
                 self.assertEqual(effect["kind"], "unknown", effect)
-                self.assertEqual(self.find_out(etcd, effect, leader), there)
+                # What was passed on may still be on its way to etcd: both are asked until they agree.
+                wait_until(lambda: self.find_out(etcd, effect, leader) == (self.there(etcd, leader.key) is not None),
+                           timeout=5, what="find_out saying what is so")
             proxy.close()
             leader.revoke()
 

@@ -183,8 +183,10 @@ class Network(unittest.TestCase):
 class Ending(unittest.TestCase):
     """Whatever ends a test, its servers and folders are gone."""
 
+    # Whoever runs the tests in the background may have SIGINT ignored, which is inherited.
     SCRIPT = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from servers import Etcd, Postgres
 pg = Postgres()
 etcd = Etcd()
