@@ -54,6 +54,11 @@ tests_bin_fuzz_settings_SOURCES = tests/fuzz/settings.c
 tests_bin_fuzz_settings_LDADD = $(CONTROL_LIBS)
 tests_bin_fuzz_settings_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
 
+fuzzers += tests/bin/fuzz-audit
+tests_bin_fuzz_audit_SOURCES = tests/fuzz/audit.c
+tests_bin_fuzz_audit_LDADD = $(CONTROL_LIBS)
+tests_bin_fuzz_audit_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
 fuzzers += tests/bin/fuzz-postgres
 tests_bin_fuzz_postgres_SOURCES = tests/fuzz/postgres.c tests/unit/source/fake-round.c \
 	tests/unit/source/fake-round.h tests/unit/source/pg-answers.h
