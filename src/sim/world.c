@@ -11,17 +11,30 @@
 #include <string.h>
 
 enum {
+	WHEEL = 4096, /* milliseconds; a power of two */
+	WORD = 64,
 	KINDS_MOST = 32,
 	TEXT_MOST = 400,
 	COUNT_MOST = 64
 };
 
+/*
+ * Most events are due within seconds: those stand in a wheel of one slot for each millisecond, each
+ * a list in the order of arrival. What is further away waits in a heap, and is moved to the wheel
+ * as soon as its slot is within reach, so before anything can arrive there directly: the order of
+ * one moment stays that in which its events were scheduled.
+ */
 struct event {
+	struct event *next; /* of the same slot */
 	int64_t at_ms;
-	uint64_t seq; /* those of one moment happen in this order */
+	uint64_t seq; /* orders the heap */
 	world_fn *fn;
 	void *who;
 	int64_t a, b;
+};
+
+struct slot {
+	struct event *first, *last;
 };
 
 /* The things of one kind, in the order in which they were made, and found by name. */
@@ -40,7 +53,10 @@ struct world {
 	int64_t now_ms;
 	int64_t epoch_us;
 	struct sim_random random;
-	struct event *heap; /* a binary heap: the next one first */
+	struct slot wheel[WHEEL];      /* of at_ms % WHEEL: those from now on until now + WHEEL */
+	uint64_t filled[WHEEL / WORD]; /* which slots have any */
+	size_t n_wheel;
+	struct event **heap; /* the others: a binary heap, the next one first */
 	size_t n, cap;
 	uint64_t seq, events;
 	struct kind kinds[KINDS_MOST];
@@ -127,27 +143,26 @@ static bool event_before(const struct event *a, const struct event *b)
 	return a->at_ms < b->at_ms || (a->at_ms == b->at_ms && a->seq < b->seq);
 }
 
-static void heap_up(struct world *w, size_t i)
+static void heap_push(struct world *w, struct event *event)
 {
-	struct event event = w->heap[i];
+	size_t i;
 
-	while (i && event_before(&event, &w->heap[(i - 1) / 2])) {
+	MEM_GROW(w->heap, w->n, w->cap);
+	for (i = w->n++; i && event_before(event, w->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		w->heap[i] = w->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
-	}
 	w->heap[i] = event;
 }
 
 /* The last event takes the place of the first, and sinks. */
-static struct event heap_pop(struct world *w)
+static struct event *heap_pop(struct world *w)
 {
-	struct event first = w->heap[0], event = w->heap[--w->n];
+	struct event *first = w->heap[0], *event = w->heap[--w->n];
 	size_t i = 0, child;
 
 	while ((child = 2 * i + 1) < w->n) {
-		if (child + 1 < w->n && event_before(&w->heap[child + 1], &w->heap[child]))
+		if (child + 1 < w->n && event_before(w->heap[child + 1], w->heap[child]))
 			child++;
-		if (!event_before(&w->heap[child], &event))
+		if (!event_before(w->heap[child], event))
 			break;
 		w->heap[i] = w->heap[child];
 		i = child;
@@ -157,10 +172,65 @@ static struct event heap_pop(struct world *w)
 	return first;
 }
 
+static void wheel_put(struct world *w, struct event *event)
+{
+	size_t i = (size_t)event->at_ms % WHEEL;
+	struct slot *slot = &w->wheel[i];
+
+	event->next = NULL;
+	if (slot->first)
+		slot->last->next = event;
+	else
+		slot->first = event;
+	slot->last = event;
+	w->filled[i / WORD] |= UINT64_C(1) << i % WORD;
+	w->n_wheel++;
+}
+
+/* The first event of now's slot; NULL: there is none. */
+static struct event *wheel_take(struct world *w)
+{
+	size_t i = (size_t)w->now_ms % WHEEL;
+	struct slot *slot = &w->wheel[i];
+	struct event *event = slot->first;
+
+	if (!event)
+		return NULL;
+	slot->first = event->next;
+	if (!slot->first)
+		w->filled[i / WORD] &= ~(UINT64_C(1) << i % WORD);
+	w->n_wheel--;
+	return event;
+}
+
+/* The moment of the next event in the wheel, which is not empty. */
+static int64_t wheel_next(const struct world *w)
+{
+	size_t from = (size_t)w->now_ms % WHEEL, word = from / WORD;
+	uint64_t bits = w->filled[word] & (~UINT64_C(0) << from % WORD);
+	size_t at;
+
+	while (!bits) {
+		word = (word + 1) % (WHEEL / WORD);
+		bits = w->filled[word];
+	}
+	at = word * WORD + (size_t)__builtin_ctzll(bits);
+	return w->now_ms + (int64_t)((at + WHEEL - from) % WHEEL);
+}
+
+/* Now is later: what comes within reach moves to the wheel. */
+static void world_advance(struct world *w, int64_t to_ms)
+{
+	w->now_ms = to_ms;
+	while (w->n && w->heap[0]->at_ms - to_ms < WHEEL)
+		wheel_put(w, heap_pop(w));
+}
+
 void world_at(struct world *w, int64_t at_ms, world_fn *fn, void *who, int64_t a, int64_t b)
 {
-	MEM_GROW(w->heap, w->n, w->cap);
-	w->heap[w->n] = (struct event){
+	struct event *event = pool_get(&w->pool, sizeof(*event));
+
+	*event = (struct event){
 		.at_ms = at_ms < w->now_ms ? w->now_ms : at_ms,
 		.seq = w->seq++,
 		.fn = fn,
@@ -168,7 +238,10 @@ void world_at(struct world *w, int64_t at_ms, world_fn *fn, void *who, int64_t a
 		.a = a,
 		.b = b,
 	};
-	heap_up(w, w->n++);
+	if (event->at_ms - w->now_ms < WHEEL)
+		wheel_put(w, event);
+	else
+		heap_push(w, event);
 }
 
 void world_after(struct world *w, int64_t delay_ms, world_fn *fn, void *who, int64_t a, int64_t b)
@@ -183,31 +256,42 @@ void world_after(struct world *w, int64_t delay_ms, world_fn *fn, void *who, int
 
 int64_t world_next_ms(const struct world *w)
 {
-	return w->n ? w->heap[0].at_ms : INT64_MAX;
+	if (w->n_wheel)
+		return wheel_next(w);
+	return w->n ? w->heap[0]->at_ms : INT64_MAX;
 }
 
-static void world_one(struct world *w)
+/* All events of a moment, also those that these schedule for it. */
+static void world_moment(struct world *w, int64_t at_ms)
 {
-	struct event event = heap_pop(w);
+	struct event *event, copy;
 
-	w->now_ms = event.at_ms;
-	w->events++;
-	event.fn(w, event.who, event.a, event.b);
+	world_advance(w, at_ms);
+	while ((event = wheel_take(w)) != NULL) {
+		copy = *event;
+		pool_put(&w->pool, event, sizeof(*event));
+		w->events++;
+		copy.fn(w, copy.who, copy.a, copy.b);
+	}
 }
 
 void world_run(struct world *w, int64_t until_ms)
 {
-	while (w->n && w->heap[0].at_ms <= until_ms)
-		world_one(w);
+	int64_t next;
+
+	while ((next = world_next_ms(w)) <= until_ms && next != INT64_MAX)
+		world_moment(w, next);
 	if (until_ms > w->now_ms)
-		w->now_ms = until_ms;
+		world_advance(w, until_ms);
 }
 
 bool world_step(struct world *w)
 {
-	if (!w->n)
+	int64_t next = world_next_ms(w);
+
+	if (next == INT64_MAX)
 		return false;
-	world_run(w, w->heap[0].at_ms);
+	world_moment(w, next);
 	return true;
 }
 

@@ -104,6 +104,51 @@ static void events_come_by_time_and_then_by_order(void **state)
 	str_release(&seen);
 }
 
+struct order {
+	int64_t last_at, last_n;
+	uint64_t seen;
+};
+
+/* a: the how manieth that was scheduled for its moment; b: that moment. */
+static void in_order(struct world *w, void *who, int64_t a, int64_t b)
+{
+	struct order *order = who;
+
+	assert_int_equal(world_now_ms(w), b);
+	assert_true(b > order->last_at || (b == order->last_at && a > order->last_n));
+	order->last_at = b;
+	order->last_n = a;
+	order->seen++;
+}
+
+/* Whatever the distance from which they were scheduled, near and far ones mixed. */
+static void the_order_holds_over_any_distance(void **state)
+{
+	struct world *w = world_new(1, 0);
+	struct sim_random dice = { .state = 7 };
+	struct order order = { .last_at = -1 };
+	uint64_t n = 0;
+	int64_t now;
+
+	(void)state;
+	for (now = 0; now < 200000; now += (int64_t)sim_random_below(&dice, 900)) {
+		int i;
+
+		world_run(w, now);
+		for (i = 0; i < 20; i++) {
+			/* Few moments, so that many meet there. */
+			int64_t far = (int64_t)sim_random_below(&dice, 40) * 700;
+			int64_t at = (now + far) / 500 * 500 + 500;
+
+			world_at(w, at, in_order, &order, (int64_t)++n, at);
+		}
+	}
+	world_run(w, 1000000);
+	assert_int_equal(order.seen, n);
+	assert_int_equal(world_now_ms(w), 1000000);
+	world_free(w);
+}
+
 /* ---- processes ---- */
 
 static void a_pause_holds_timers_back_and_an_end_drops_them(void **state)
@@ -322,6 +367,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_come_by_time_and_then_by_order),
+		cmocka_unit_test(the_order_holds_over_any_distance),
 		cmocka_unit_test(a_pause_holds_timers_back_and_an_end_drops_them),
 		cmocka_unit_test(a_clock_that_drifts_is_early_and_shows_it),
 		cmocka_unit_test(a_call_takes_its_way_and_a_cut_is_a_timeout),
