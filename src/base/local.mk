@@ -8,6 +8,7 @@ src_libbase_a_SOURCES = \
 	src/base/fs.c src/base/fs.h \
 	src/base/map.c src/base/map.h \
 	src/base/mem.c src/base/mem.h \
+	src/base/moment.c src/base/moment.h \
 	src/base/nearest.c src/base/nearest.h \
 	src/base/pool.c src/base/pool.h \
 	src/base/str.c src/base/str.h \

@@ -15,6 +15,8 @@ static const struct {
 	char ascii;
 } canvas_glyphs[GLYPH_COUNT] = {
 	[GLYPH_HLINE] = { 0x2500, '-' },
+	[GLYPH_HLINE_DOUBLE] = { 0x2550, '=' },
+	[GLYPH_HLINE_DASHED] = { 0x254c, '.' },
 	[GLYPH_VLINE] = { 0x2502, '|' },
 	[GLYPH_ELLIPSIS] = { 0x2026, '~' },
 	[GLYPH_CURSOR_LEFT] = { 0x258c, '>' },

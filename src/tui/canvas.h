@@ -38,6 +38,8 @@ struct area {
 /* Signs that have an ASCII stand-in. */
 enum glyph {
 	GLYPH_HLINE,
+	GLYPH_HLINE_DOUBLE,
+	GLYPH_HLINE_DASHED,
 	GLYPH_VLINE,
 	GLYPH_ELLIPSIS,
 	GLYPH_CURSOR_LEFT,

@@ -168,6 +168,15 @@ void console_run_command(struct console *k, struct line *typed)
 	case COMMAND_PAUSE:
 		console_pause(k);
 		break;
+	case COMMAND_SPEED:
+		console_time_speed(k, arg);
+		break;
+	case COMMAND_STEP:
+		console_time_step(k);
+		break;
+	case COMMAND_SEEK:
+		console_time_seek(k, arg);
+		break;
 	case COMMAND_POLL:
 		fleet_poll_now(k->fleet, *arg ? arg : NULL);
 		console_say(k, false, "polling %s now", *arg ? arg : "all sources");

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/vclock.h"
 #include "control/fleet.h"
 #include "control/gate.h"
 #include "control/settings.h"
@@ -70,6 +71,8 @@ static int64_t console_armed_ms(const struct console *k)
 
 void console_model(struct console *k)
 {
+	const struct console_time *time = k->options->time;
+
 	k->model = (struct model){
 		.board = k->board,
 		.listing = k->listing,
@@ -80,7 +83,10 @@ void console_model(struct console *k)
 		.local = k->local,
 		.now_ms = console_time_ms(k),
 		.now_us = clock_wall_us(k->clock),
-		.paused = k->paused,
+		.paused = time ? vclock_paused(time->clock) : k->paused,
+		.mark = time ? time->mark : NULL,
+		.speed = time ? vclock_speed_now(time->clock) : 0,
+		.past = time && time->finding_ms,
 		.armed_ms = console_armed_ms(k),
 	};
 }
@@ -231,6 +237,10 @@ void console_need(struct console *k)
 
 void console_pause(struct console *k)
 {
+	if (k->options->time) {
+		console_time_pause(k, !vclock_paused(k->options->time->clock));
+		return;
+	}
 	k->paused = !k->paused;
 	fleet_pause(k->fleet, k->paused);
 	console_say(k, false,

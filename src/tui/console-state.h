@@ -12,9 +12,9 @@
 #include "tui/view.h"
 
 /*
- * The console's own state, shared by its five parts: console.c (the loop), console-go.c (views and
+ * The console's own state, shared by its parts: console.c (the loop), console-go.c (views and
  * what is shown), console-keys.c (keys, paste, mouse), console-type.c and console-command.c (what
- * is typed), console-draw.c. Nobody else includes this.
+ * is typed), console-time.c (a clock of its own), console-draw.c. Nobody else includes this.
  */
 enum {
 	HISTORY_MAX = 50,
@@ -128,6 +128,14 @@ void console_witnesses(struct console *k, bool join);
 void console_copy(struct console *k, const char *text);
 void console_escape(struct console *k);
 void console_answer(struct console *k, const struct view_reply *reply);
+
+/* console-time.c: the clock of the built-in fleet, or of a record */
+void console_time_pause(struct console *k, bool paused);
+void console_time_speed(struct console *k, const char *text);
+void console_time_step(struct console *k);
+void console_time_seek(struct console *k, const char *text);
+/* Whether it is an action of that clock's: it was done, or why not was said. */
+bool console_time_act(struct console *k, enum action action);
 
 /* console-command.c */
 void console_run_command(struct console *k, struct line *typed);

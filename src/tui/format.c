@@ -272,3 +272,17 @@ void format_detail(struct str *out, const struct model *m, const struct detail *
 		str_addf(out, "%" PRId64 "%s", d->i, detail_unit(d->id));
 	}
 }
+
+void format_speed(char *buf, int32_t thousandths)
+{
+	int32_t part = thousandths % 1000, digits = 3;
+
+	if (!part) {
+		snprintf(buf, FORMAT_SPEED_MAX, "x%" PRId32, thousandths / 1000);
+		return;
+	}
+	for (; part % 10 == 0; part /= 10)
+		digits--;
+	snprintf(buf, FORMAT_SPEED_MAX, "x%" PRId32 ".%0*" PRId32, thousandths / 1000, (int)digits,
+		part);
+}

@@ -54,6 +54,12 @@ void format_holder(char *buf, size_t size, const struct row *row);
 void format_schedule(
 	struct str *out, const struct model *m, const struct singleton *s, int64_t *next_ms);
 
+/* How fast a clock goes, in thousandths of real time: "x1", "x10", "x0.25". */
+enum {
+	FORMAT_SPEED_MAX = 24
+};
+void format_speed(char *buf, int32_t thousandths);
+
 /* One detail as text, without its name. */
 void format_detail(
 	struct str *out, const struct model *m, const struct detail *d, int64_t *next_ms);

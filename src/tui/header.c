@@ -65,6 +65,8 @@ static enum style frame_style(const struct model *m)
 {
 	const struct snapshot *snap = strictest(m);
 
+	if (m->mark)
+		return m->past ? STYLE_FRAME_PAST : STYLE_FRAME_SIM;
 	if (!snap)
 		return STYLE_FRAME;
 	switch (style_of_env(snap->environment)) {
@@ -166,13 +168,36 @@ static void draw_sources(const struct model *m, struct canvas *c, int x)
 		canvas_putf(c, canvas_all(c), 0, x, STYLE_DIM, "+%zu", left_out);
 }
 
+static enum glyph frame_glyph(const struct model *m)
+{
+	if (!m->mark)
+		return GLYPH_HLINE;
+	return m->past ? GLYPH_HLINE_DOUBLE : GLYPH_HLINE_DASHED;
+}
+
+/* "[REPLAY x10]" */
+static int draw_mark(const struct model *m, struct canvas *c, int x)
+{
+	char speed[FORMAT_SPEED_MAX];
+
+	if (!m->mark)
+		return 0;
+	format_speed(speed, m->speed);
+	return canvas_putf(c, canvas_all(c), 0, x, STYLE_HEADER_MARK, "[%s %s]", m->mark, speed);
+}
+
 /* What is left of the time in which acts may be begun is always seen. */
 static int draw_mode(const struct model *m, struct canvas *c, int x)
 {
 	struct area a = canvas_all(c);
 	int64_t left_s = (m->armed_ms + 999) / 1000;
 
-	if (m->armed_ms == INT64_MAX) {
+	x += draw_mark(m, c, x);
+	if (m->mark && !m->past)
+		x++;
+	if (m->past)
+		left_s = 0;
+	else if (m->armed_ms == INT64_MAX) {
 		x += canvas_put(c, a, 0, x, STYLE_HEADER_ARMED, "[ARMED]");
 	} else if (m->armed_ms > 0) {
 		x += canvas_putf(c, a, 0, x, STYLE_HEADER_ARMED,
@@ -206,5 +231,5 @@ void header_draw(const struct model *m, const char *where, struct canvas *c)
 	x = draw_mode(m, c, x);
 	x = draw_need(m, c, x);
 	draw_sources(m, c, x);
-	canvas_fill(c, a, 1, 0, c->w, frame_style(m), GLYPH_HLINE);
+	canvas_fill(c, a, 1, 0, c->w, frame_style(m), frame_glyph(m));
 }

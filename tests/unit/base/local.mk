@@ -57,3 +57,7 @@ tests_bin_test_base_base64_LDADD = $(BASE_TEST_LIBS)
 unit_tests += tests/bin/test-base-vclock
 tests_bin_test_base_vclock_SOURCES = tests/unit/base/test-vclock.c tests/unit/unit.h
 tests_bin_test_base_vclock_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-moment
+tests_bin_test_base_moment_SOURCES = tests/unit/base/test-moment.c tests/unit/unit.h
+tests_bin_test_base_moment_LDADD = $(BASE_TEST_LIBS)

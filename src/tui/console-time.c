@@ -1,0 +1,216 @@
+#include "config.h"
+
+#include "tui/console-state.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/moment.h"
+#include "base/vclock.h"
+#include "control/fleet.h"
+#include "tui/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The clock of what is shown, where that is not the machine's: the built-in fleet's, a record's. */
+
+enum {
+	STEP_MS = 1000,
+	SEEK_MS = 10 * 1000,
+	SPEED_REAL = 1000,
+	SPEED_LEAST = 10,
+	SPEED_MOST = 1000 * 1000,
+};
+
+static const struct console_time *time_of(struct console *k)
+{
+	if (!k->options->time)
+		console_say(k, false,
+			"this is live: time can't be driven; it can in demo, train and replay");
+	return k->options->time;
+}
+
+static const struct console_time *past_of(struct console *k)
+{
+	const struct console_time *time = time_of(k);
+
+	if (!time || time->finding_ms)
+		return time;
+	console_say(
+		k, false, "time goes on only here; a record can be gone back in (baton replay)");
+	return NULL;
+}
+
+/* Whoever waits for the clock reckons anew. */
+static void time_changed(struct console *k)
+{
+	fleet_poll_now(k->fleet, NULL);
+	k->dirty = true;
+}
+
+void console_time_pause(struct console *k, bool paused)
+{
+	struct vclock *clock = k->options->time->clock;
+
+	vclock_pause(clock, paused);
+	time_changed(k);
+	console_say(k, false, paused ? "time stands still; Z goes on" : "time goes on");
+}
+
+static void set_speed(struct console *k, const struct console_time *time, int64_t thousandths)
+{
+	char text[FORMAT_SPEED_MAX];
+
+	if (thousandths < SPEED_LEAST)
+		thousandths = SPEED_LEAST;
+	if (thousandths > SPEED_MOST)
+		thousandths = SPEED_MOST;
+	vclock_speed(time->clock, (int32_t)thousandths);
+	time_changed(k);
+	format_speed(text, (int32_t)thousandths);
+	console_say(k, false, "time goes %s", text);
+}
+
+/* "10", "x10", "10x", "0.25": in thousandths; -1 for what is no speed. */
+static int64_t parse_speed(const char *text)
+{
+	char *end;
+	double speed;
+
+	if (*text == 'x')
+		text++;
+	speed = strtod(text, &end);
+	if (end == text || (*end && strcmp(end, "x") != 0) || !(speed > 0 && speed < 1e6))
+		return -1;
+	return (int64_t)(speed * SPEED_REAL + 0.5);
+}
+
+void console_time_speed(struct console *k, const char *text)
+{
+	const struct console_time *time = time_of(k);
+	char now[FORMAT_SPEED_MAX];
+	int64_t speed;
+
+	if (!time)
+		return;
+	if (!*text) {
+		format_speed(now, vclock_speed_now(time->clock));
+		console_say(k, false, "time goes %s", now);
+		return;
+	}
+	speed = parse_speed(text);
+	if (speed < 0)
+		console_say(
+			k, true, "no speed \"%s\": 1 is real time, 10 is ten times as fast", text);
+	else
+		set_speed(k, time, speed);
+}
+
+/* Begins what was anew, where it was gone back: what came later did not happen yet. */
+static void time_back(struct console *k)
+{
+	journal_release(&k->journal);
+	journal_init(&k->journal, JOURNAL_CAP);
+	k->events_seq = 0;
+}
+
+static void time_go(struct console *k, const struct console_time *time, int64_t at_ms)
+{
+	char text[CLOCK_TEXT_MAX];
+
+	if (at_ms < console_time_ms(k))
+		time_back(k);
+	vclock_set(time->clock, at_ms);
+	time_changed(k);
+	clock_format_utc(text, clock_wall_us(k->clock), 0);
+	console_say(k, false, "%s", text);
+}
+
+void console_time_step(struct console *k)
+{
+	const struct console_time *time = time_of(k);
+	int64_t now, next;
+
+	if (!time)
+		return;
+	vclock_pause(time->clock, true);
+	now = console_time_ms(k);
+	next = time->next_ms ? time->next_ms(time->arg, now) : now + STEP_MS;
+	if (next == INT64_MAX)
+		console_say(k, false, "nothing comes after this");
+	else
+		time_go(k, time, next);
+}
+
+static void seek_by(struct console *k, int64_t by_ms)
+{
+	const struct console_time *time = past_of(k);
+	int64_t at;
+
+	if (!time)
+		return;
+	at = console_time_ms(k) + by_ms;
+	at = at < time->first_ms ? time->first_ms : at;
+	time_go(k, time, at > time->last_ms ? time->last_ms : at);
+}
+
+void console_time_seek(struct console *k, const char *text)
+{
+	const struct console_time *time = past_of(k);
+	int64_t now_us = clock_wall_us(k->clock), zero_us = now_us - console_time_ms(k) * 1000;
+	struct moment_span span = { .plus_us = now_us, .minus_us = now_us };
+	struct err err = { 0 };
+	int64_t at_us;
+
+	if (!time)
+		return;
+	span.first_us = zero_us + time->first_ms * 1000;
+	span.last_us = zero_us + time->last_ms * 1000;
+	if (moment_parse(text, &span, &at_us, &err))
+		console_say(k, true, "%s", err.text);
+	else
+		time_go(k, time, (at_us - zero_us) / 1000);
+}
+
+static void seek_finding(struct console *k, bool back)
+{
+	const struct console_time *time = past_of(k);
+	int64_t at;
+
+	if (!time)
+		return;
+	at = time->finding_ms(time->arg, console_time_ms(k), back);
+	if (at == INT64_MAX)
+		console_say(k, false,
+			back ? "no finding begins before this" : "no finding begins after this");
+	else
+		time_go(k, time, at);
+}
+
+bool console_time_act(struct console *k, enum action action)
+{
+	switch (action) {
+	case ACTION_FASTER:
+	case ACTION_SLOWER:
+		if (time_of(k))
+			set_speed(k, k->options->time,
+				action == ACTION_FASTER
+					? (int64_t)vclock_speed_now(k->options->time->clock) * 2
+					: vclock_speed_now(k->options->time->clock) / 2);
+		return true;
+	case ACTION_STEP:
+		console_time_step(k);
+		return true;
+	case ACTION_SEEK_ON:
+		seek_by(k, SEEK_MS);
+		return true;
+	case ACTION_SEEK_BACK:
+		seek_by(k, -SEEK_MS);
+		return true;
+	case ACTION_NEXT_FINDING:
+	case ACTION_LAST_FINDING:
+		seek_finding(k, action == ACTION_LAST_FINDING);
+		return true;
+	default:
+		return false;
+	}
+}
