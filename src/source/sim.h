@@ -72,6 +72,8 @@ struct sim_view {
 	 * purpose; NULL: nobody. */
 	struct process *(*behind)(
 		struct sim_source *s, const struct singleton *row, const char *key);
+	/* Frees what `tell` keeps in s->own, with the world entered; NULL: it keeps nothing. */
+	void (*close)(struct sim_source *s);
 };
 
 struct sim_part {
@@ -93,6 +95,7 @@ struct sim_source {
 	struct world *world; /* between sim_enter and sim_leave */
 	struct thing *thing; /* what it shows */
 	uint64_t told;       /* its version when it was told last */
+	void *own;           /* the view's own; NULL at first */
 };
 
 /*
