@@ -112,8 +112,8 @@ static void view_key(struct console *k, uint32_t key)
 
 	k->message[0] = '\0';
 	k->dirty = true;
-	if (action != ACTION_NONE &&
-		(act_console(k, action) || console_time_act(k, action) || act_list(k, action) || act_view_key(k, action)))
+	if (action != ACTION_NONE && (act_console(k, action) || console_time_act(k, action) ||
+					     act_list(k, action) || act_view_key(k, action)))
 		return;
 	str_init(&reply.text, 64 * 1024);
 	if (action == ACTION_NONE ||
