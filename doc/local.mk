@@ -1,14 +1,14 @@
 
 # Manuals, schema and completions. Their generated parts come from the program's own tables.
 dist_man_MANS += doc/baton.1 doc/baton-config.5
-dist_doc_DATA = doc/baton-1.schema.json doc/findings.md doc/safety.md
+dist_doc_DATA = doc/baton-1.schema.json doc/findings.md doc/safety.md doc/scenario-format.md doc/scenario.schema.json
 bashcompletiondir = $(bashcompdir)
 bashcompletion_DATA = doc/completions/baton
 zshcompletiondir = $(datadir)/zsh/site-functions
 dist_zshcompletion_DATA = doc/completions/_baton
 fishcompletiondir = $(datadir)/fish/vendor_completions.d
 dist_fishcompletion_DATA = doc/completions/baton.fish
-EXTRA_DIST += doc/architecture.md doc/adding-a-source.md doc/kubeconfig.md doc/performance.md doc/source-etcd.md doc/source-kubernetes.md doc/source-postgres.md doc/step-down.md doc/update.py doc/completions/baton.bash
+EXTRA_DIST += doc/architecture.md doc/adding-a-source.md doc/kubeconfig.md doc/example-lesson.yaml doc/performance.md doc/source-etcd.md doc/source-kubernetes.md doc/source-postgres.md doc/step-down.md doc/update.py doc/completions/baton.bash
 CLEANFILES += doc/completions/baton
 
 # bash finds a completion by the command's name.

@@ -4,6 +4,8 @@
 #include "base/str.h"
 #include "cli/command.h"
 #include "control/gate-machine.h"
+#include "control/lesson.h"
+#include "control/lesson-inside.h"
 #include "control/options.h"
 #include "show/json.h"
 #include "source/act.h"
@@ -304,6 +306,63 @@ static void print_warnings(struct json_writer *j)
 	jw_list_end(j);
 }
 
+/* What may stand under `lesson:`: each map's own table. */
+static void print_lesson(struct json_writer *j)
+{
+	static const struct {
+		const char *key;
+		const struct option_def *table;
+	} tables[] = {
+		{ "lesson", lesson_options },
+		{ "restored", lesson_restored_options },
+		{ "when", lesson_goal_options },
+		{ "causes", lesson_cause_options },
+		{ "hints", lesson_hint_options },
+		{ "measures", lesson_measure_options },
+		{ "reason", lesson_reason_options },
+		{ "ways", lesson_way_options },
+		{ "steps", lesson_step_options },
+		{ "debrief", lesson_debrief_options },
+		{ "acts", lesson_verdict_options },
+		{ "read", lesson_reading_options },
+		{ "compare", lesson_compare_options },
+	};
+	size_t i;
+
+	jw_key(j, "lesson");
+	jw_map(j);
+	for (i = 0; i < ARRAY_LEN(tables); i++)
+		print_options(j, tables[i].key, tables[i].table);
+	jw_map_end(j);
+}
+
+static void print_measures(struct json_writer *j)
+{
+	static const char *const of[] = {
+		[MEASURE_OF_DUTY] = "duties",
+		[MEASURE_OF_RESOURCE] = "resources",
+		[MEASURE_OF_COUNT] = "counters",
+		[MEASURE_OF_HAPPENING] = "kinds of happenings",
+		[MEASURE_OF_VERB] = "verbs, or any",
+	};
+	int i;
+
+	jw_key(j, "measures");
+	jw_list(j);
+	for (i = 0; i < MEASURE_KIND_COUNT; i++) {
+		const struct measure_word *m = measure_word((enum measure_kind)i);
+
+		jw_newline(j);
+		jw_map(j);
+		jw_key_text(j, "word", m->word);
+		jw_key_text(j, "of", of[m->of]);
+		jw_key_bool(j, "time", m->ms);
+		jw_key_text(j, "help", m->help);
+		jw_map_end(j);
+	}
+	jw_list_end(j);
+}
+
 int main(void)
 {
 	struct json_writer j;
@@ -326,6 +385,8 @@ int main(void)
 	print_acts(&j);
 	print_gate(&j);
 	print_warnings(&j);
+	print_lesson(&j);
+	print_measures(&j);
 	jw_map_end(&j);
 	out_char(&out, '\n');
 	return out_close(&out) ? 1 : 0;

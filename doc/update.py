@@ -165,7 +165,36 @@ def md_warnings(tables):
                     [(f"`{w['finding']}`", w["verbs"].replace(" | ", ", "), w["text"]) for w in tables["warnings"]])
 
 
-MARKDOWN = {"safety.md": {"machine": md_machine, "acts": md_acts, "warnings": md_warnings}}
+def md_measures(tables):
+    return md_table(("measure", "of", "counts"),
+                    [(f"`{m['word']}`", m["of"], m["help"] + (" (a time)" if m["time"] else "")) for m in tables["measures"]])
+
+
+def md_keys(options):
+    rows = []
+    for o in options:
+        about = "one of " + ", ".join(f"`{w}`" for w in o["words"].split("|")) if o["words"] else o["type"]
+        if o["default"]:
+            about += f"; by default `{o['default']}`"
+        rows.append((f"`{o['name']}`" + (" *" if o["required"] else ""), about, o["help"]))
+    return md_table(("key", "takes", "what it is"), rows)
+
+
+def md_lesson(tables):
+    """The keys under `lesson:`, map by map; a star marks those that must be there."""
+    out = ["A star marks the keys that must be there."]
+    for name, options in tables["lesson"].items():
+        out += ["", f"`{name}:`", ""] + md_keys(options)
+    return out
+
+
+def md_example(_tables):
+    with open(os.path.join(HERE, "example-lesson.yaml"), encoding="utf-8") as example:
+        return ["```yaml", *example.read().rstrip("\n").split("\n"), "```"]
+
+
+MARKDOWN = {"safety.md": {"machine": md_machine, "acts": md_acts, "warnings": md_warnings},
+            "scenario-format.md": {"measures": md_measures, "lesson": md_lesson, "example": md_example}}
 
 
 def markdown(text, parts, tables):
@@ -207,6 +236,46 @@ def schema(text, tables):
     defs["verb"]["enum"] = [v["word"] for v in tables["verbs"]]
     defs["detail"]["properties"] = {d["word"]: detail_schema(d) for d in tables["details"]}
     return json.dumps(data, indent=1) + "\n"
+
+
+OPTION_SCHEMAS = {
+    "a text": {"type": ["string", "number"]},
+    "a whole number": {"type": "integer"},
+    "true or false": {"type": "boolean"},
+    "a duration such as 500ms, 10s or 5m": {"type": ["string", "number"]},
+    "a text or a list of texts": {"anyOf": [{"type": ["string", "number"]}, {"type": "array", "items": {"type": ["string", "number"]}}]},
+}
+
+
+def option_schema(option, maps):
+    """What a value of an option looks like; maps: the tables of maps by the key that they stand under."""
+    if option["words"]:
+        schema_ = {"enum": option["words"].split("|")}
+    elif option["name"] in maps and option["type"] == "a list of maps":
+        schema_ = {"type": "array", "items": {"$ref": f"#/$defs/{option['name']}"}}
+    elif option["name"] in maps and option["type"] == "a map":
+        schema_ = {"$ref": f"#/$defs/{option['name']}"}
+    else:
+        schema_ = OPTION_SCHEMAS.get(option["type"], {})
+    return {"description": option["help"], **schema_}
+
+
+def map_schema(options, maps):
+    return {"type": "object", "additionalProperties": False,
+            "required": [o["name"] for o in options if o["required"]],
+            "properties": {o["name"]: option_schema(o, maps) for o in options}}
+
+
+def scenario_schema(tables):
+    """The JSON Schema of scenarios, for editors: what the program itself checks, without what one key asks of another."""
+    maps = tables["lesson"]
+    return json.dumps({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A scenario of baton's built-in fleet",
+        "type": "object",
+        "properties": {"lesson": {"$ref": "#/$defs/lesson"}},
+        "$defs": {name: map_schema(options, maps) for name, options in maps.items()},
+    }, indent=1) + "\n"
 
 
 def choices(option, tables):
@@ -462,6 +531,7 @@ def made(tables):
     for name, parts in MARKDOWN.items():
         yield name, markdown(read(name), parts, tables)
     yield "baton-1.schema.json", schema(read("baton-1.schema.json"), tables)
+    yield "scenario.schema.json", scenario_schema(tables)
     yield "completions/baton.bash", bash(tables)
     yield "completions/_baton", zsh(tables)
     yield "completions/baton.fish", fish(tables)

@@ -13,6 +13,9 @@ src_libcontrol_a_SOURCES = \
 	src/control/gate-run.h \
 	src/control/gate-view.c \
 	src/control/gate-work.c \
+	src/control/lesson.c src/control/lesson.h src/control/lesson-inside.h \
+	src/control/lesson-options.c \
+	src/control/lesson-read.c \
 	src/control/policy.c src/control/policy.h \
 	src/control/memory-file.c src/control/memory-file.h \
 	src/control/options.c src/control/options.h \

@@ -1,8 +1,12 @@
 noinst_LIBRARIES += src/libsim.a
 src_libsim_a_SOURCES = \
+	src/sim/deed.c src/sim/deed.h \
 	src/sim/happenings.def \
+	src/sim/measures.def \
 	src/sim/net.c src/sim/net.h \
 	src/sim/process.c src/sim/process.h \
 	src/sim/random.c src/sim/random.h \
+	src/sim/referee.c src/sim/referee.h \
+	src/sim/score.c src/sim/score.h \
 	src/sim/work.c src/sim/work.h \
 	src/sim/world.c src/sim/world.h

@@ -1,0 +1,86 @@
+#include "config.h"
+
+#include "sim/deed.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct deeds {
+	struct thing thing;
+	struct deed *at;
+	size_t n, cap;
+};
+
+static void deeds_free(struct thing *t)
+{
+	struct deeds *deeds = (struct deeds *)t;
+	size_t i;
+
+	for (i = 0; i < deeds->n; i++) {
+		free(deeds->at[i].verb);
+		free(deeds->at[i].id);
+		free(deeds->at[i].identity);
+		free(deeds->at[i].reason);
+		free(deeds->at[i].text);
+	}
+	free(deeds->at);
+	free(deeds);
+}
+
+static const struct thing_ops deeds_ops = { .kind = "deeds", .free = deeds_free };
+
+static struct deeds *deeds_of(const struct world *w)
+{
+	return (struct deeds *)world_each(w, &deeds_ops, NULL);
+}
+
+static char *copy(const char *text)
+{
+	return xstrdup(text ? text : "");
+}
+
+void deed_add(struct world *w, const struct deed *deed)
+{
+	struct deeds *deeds = deeds_of(w);
+
+	if (!deeds) {
+		deeds = xcalloc(1, sizeof(*deeds));
+		world_add(w, &deeds->thing, &deeds_ops, "deeds");
+	}
+	if (deeds->n == DEEDS_MOST)
+		return;
+	MEM_GROW(deeds->at, deeds->n, deeds->cap);
+	deeds->at[deeds->n++] = (struct deed){
+		.at_ms = world_now_ms(w),
+		.asks = deed->asks,
+		.verb = copy(deed->verb),
+		.id = copy(deed->id),
+		.identity = copy(deed->identity),
+		.reason = copy(deed->reason),
+		.text = copy(deed->text),
+	};
+}
+
+size_t deed_count(const struct world *w)
+{
+	const struct deeds *deeds = deeds_of(w);
+
+	return deeds ? deeds->n : 0;
+}
+
+const struct deed *deed_at(const struct world *w, size_t i)
+{
+	return &deeds_of(w)->at[i];
+}
+
+bool deed_means(const char *pattern, const char *id)
+{
+	size_t len = pattern ? strlen(pattern) : 0;
+
+	if (!pattern)
+		return true;
+	if (len && pattern[len - 1] == '*')
+		return strncmp(pattern, id, len - 1) == 0;
+	return strcmp(pattern, id) == 0;
+}
