@@ -1,6 +1,10 @@
 noinst_LIBRARIES += src/libsim.a
 src_libsim_a_SOURCES = \
 	src/sim/deed.c src/sim/deed.h \
+	src/sim/etcd.c src/sim/etcd.h \
+	src/sim/etcd-candidate.c src/sim/etcd-client.h \
+	src/sim/etcd-cluster.c \
+	src/sim/etcd-session.c \
 	src/sim/happenings.def \
 	src/sim/measures.def \
 	src/sim/net.c src/sim/net.h \
