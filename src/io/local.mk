@@ -21,6 +21,7 @@ src_libio_a_SOURCES = \
 	src/io/wire.c src/io/wire.h \
 	src/io/pg.c src/io/pg.h \
 	src/io/pg-explain.c src/io/pg-explain.h \
+	src/io/pg-inside.h \
 	src/io/pg-value.c \
 	src/io/yaml.c src/io/yaml.h \
 	src/io/yaml-type.c

@@ -1,9 +1,11 @@
 #include "config.h"
 
-#include "io/pg.h"
+#include "io/pg-inside.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 #include <libpq-fe.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* 2000-01-01, from which PostgreSQL counts its microseconds, in Unix time. */
@@ -101,6 +103,53 @@ const char *pg_text(const struct pg_result *result, size_t row, size_t column, s
 	if (bytes && ret_len)
 		*ret_len = len;
 	return bytes;
+}
+
+struct pg_result *pg_made(size_t columns)
+{
+	PGresult *result = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
+	PGresAttDesc *list = xcalloc(columns, sizeof(*list));
+	char name[] = "c";
+	size_t i;
+
+	for (i = 0; i < columns; i++) {
+		list[i].name = name;
+		list[i].format = 1;
+	}
+	PQsetResultAttrs(result, (int)columns, list);
+	free(list);
+	return result;
+}
+
+size_t pg_made_row(struct pg_result *result)
+{
+	int row = PQntuples(result);
+
+	/* The first field set makes the row, with all others NULL (libpq's manual, PQsetvalue). */
+	PQsetvalue(result, row, 0, NULL, -1);
+	return (size_t)row;
+}
+
+void pg_made_int(struct pg_result *result, size_t row, size_t column, int64_t value, size_t width)
+{
+	char bytes[8];
+	size_t i;
+
+	for (i = 0; i < width; i++)
+		bytes[i] = (char)((uint64_t)value >> 8 * (width - 1 - i));
+	PQsetvalue(result, (int)row, (int)column, bytes, (int)width);
+}
+
+void pg_made_time(struct pg_result *result, size_t row, size_t column, int64_t us)
+{
+	if (us != INT64_MIN)
+		pg_made_int(result, row, column, us - PG_EPOCH_US, 8);
+}
+
+void pg_made_text(struct pg_result *result, size_t row, size_t column, const char *text)
+{
+	if (text)
+		PQsetvalue(result, (int)row, (int)column, (char *)text, (int)strlen(text));
 }
 
 void pg_array_begin(struct str *out)

@@ -2,6 +2,7 @@
 
 #include "io/pg.h"
 #include "io/pg-explain.h"
+#include "io/pg-inside.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -18,8 +19,19 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+enum {
+	INSIDE_STATEMENTS = 4
+};
+
+/* A statement that was prepared on a server within the program. */
+struct inside_statement {
+	char *name, *sql;
+};
+
 struct pg {
-	PGconn *conn;
+	PGconn *conn; /* NULL: a server within the program */
+	struct pg_inside inside;
+	struct inside_statement statements[INSIDE_STATEMENTS];
 	char *place, *password;
 	bool broken;
 	uint64_t in, out, requests;
@@ -459,11 +471,83 @@ int pg_connect(const struct pg_settings *settings, const struct pg_limit *limit,
 	return rc;
 }
 
+/* ---- a server within the program ---- */
+
+struct pg *pg_inside_open(const struct pg_inside *inside)
+{
+	struct pg *pg = xcalloc(1, sizeof(*pg));
+
+	pg->inside = *inside;
+	pg->place = xstrdup(inside->place);
+	pg->inside.user = xstrdup(inside->user);
+	pg->inside.database = xstrdup(inside->database);
+	return pg;
+}
+
+static void inside_close(struct pg *pg)
+{
+	size_t i;
+
+	free((char *)pg->inside.user);
+	free((char *)pg->inside.database);
+	for (i = 0; i < INSIDE_STATEMENTS; i++) {
+		free(pg->statements[i].name);
+		free(pg->statements[i].sql);
+	}
+}
+
+static int inside_ask(struct pg *pg, const char *sql, const char *const *values, size_t n,
+	struct pg_result **ret, struct err *err)
+{
+	struct pg_refusal refusal = { 0 };
+	int rc;
+
+	*ret = NULL;
+	pg->requests++;
+	pg->sqlstate[0] = '\0';
+	rc = pg->inside.answer(pg->inside.arg, sql, values, n, ret, &refusal, err);
+	if (rc && *refusal.sqlstate) {
+		memcpy(pg->sqlstate, refusal.sqlstate, sizeof(pg->sqlstate));
+		return pg_explain_statement(
+			pg->sqlstate, refusal.message, pg->place, pg->inside.user, err);
+	}
+	pg->broken = pg->broken || rc;
+	return rc;
+}
+
+static int inside_prepare(struct pg *pg, const char *name, const char *sql, struct err *err)
+{
+	size_t i;
+
+	for (i = 0; i < INSIDE_STATEMENTS; i++) {
+		if (pg->statements[i].name && strcmp(pg->statements[i].name, name) != 0)
+			continue;
+		free(pg->statements[i].name);
+		free(pg->statements[i].sql);
+		pg->statements[i] = (struct inside_statement){ xstrdup(name), xstrdup(sql) };
+		return 0;
+	}
+	return err_set(err, ERR_LIMIT, "too many prepared statements");
+}
+
+static const char *inside_prepared(const struct pg *pg, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < INSIDE_STATEMENTS; i++)
+		if (pg->statements[i].name && strcmp(pg->statements[i].name, name) == 0)
+			return pg->statements[i].sql;
+	return "";
+}
+
 void pg_close(struct pg *pg)
 {
 	if (!pg)
 		return;
-	PQfinish(pg->conn);
+	if (pg->conn)
+		PQfinish(pg->conn);
+	else
+		inside_close(pg);
 	free(pg->place);
 	if (pg->password)
 		explicit_bzero(pg->password, strlen(pg->password));
@@ -498,15 +582,18 @@ int pg_check_conninfo(const char *conninfo, struct err *err)
 
 bool pg_is_broken(const struct pg *pg)
 {
-	return pg->broken || PQstatus(pg->conn) != CONNECTION_OK;
+	return pg->broken || (pg->conn && PQstatus(pg->conn) != CONNECTION_OK);
 }
 
 bool pg_is_stale(struct pg *pg)
 {
-	struct pollfd fd = { .fd = PQsocket(pg->conn), .events = POLLIN };
+	struct pollfd fd = { .events = POLLIN };
 
 	if (pg_is_broken(pg))
 		return true;
+	if (!pg->conn)
+		return !pg->inside.lives(pg->inside.arg);
+	fd.fd = PQsocket(pg->conn);
 	if (poll(&fd, 1, 0) <= 0)
 		return false;
 	return !PQconsumeInput(pg->conn) || PQstatus(pg->conn) != CONNECTION_OK;
@@ -519,34 +606,42 @@ const char *pg_place(const struct pg *pg)
 
 const char *pg_user(const struct pg *pg)
 {
+	if (!pg->conn)
+		return pg->inside.user;
 	return PQuser(pg->conn) ? PQuser(pg->conn) : "";
 }
 
 const char *pg_database(const struct pg *pg)
 {
+	if (!pg->conn)
+		return pg->inside.database;
 	return PQdb(pg->conn) ? PQdb(pg->conn) : "";
 }
 
 bool pg_is_local(const struct pg *pg)
 {
-	const char *host = PQhost(pg->conn), *address = PQhostaddr(pg->conn);
+	const char *host, *address;
 
+	if (!pg->conn)
+		return false;
+	host = PQhost(pg->conn);
+	address = PQhostaddr(pg->conn);
 	return (!address || !*address) && (!host || !*host || *host == '/' || *host == '@');
 }
 
 bool pg_is_encrypted(const struct pg *pg)
 {
-	return PQsslInUse(pg->conn) || PQgssEncInUse(pg->conn);
+	return pg->conn && (PQsslInUse(pg->conn) || PQgssEncInUse(pg->conn));
 }
 
 int pg_told_pid(const struct pg *pg)
 {
-	return PQbackendPID(pg->conn);
+	return pg->conn ? PQbackendPID(pg->conn) : pg->inside.pid;
 }
 
 int pg_version(const struct pg *pg)
 {
-	return PQserverVersion(pg->conn);
+	return pg->conn ? PQserverVersion(pg->conn) : pg->inside.version;
 }
 
 uint64_t pg_bytes_in(const struct pg *pg)
@@ -717,6 +812,14 @@ static int exchange(
 
 int pg_command(struct pg *pg, const char *sql, const struct pg_limit *limit, struct err *err)
 {
+	struct pg_result *rows;
+	int rc;
+
+	if (!pg->conn) {
+		rc = inside_ask(pg, sql, NULL, 0, &rows, err);
+		PQclear(rows);
+		return rc;
+	}
 	pg->out += strlen(sql) + 6;
 	return exchange(pg, PQsendQuery(pg->conn, sql), limit, NULL, err);
 }
@@ -756,6 +859,8 @@ int pg_query(struct pg *pg, const char *sql, const char *const *values, size_t n
 	PGresult *rows = NULL;
 	int rc;
 
+	if (!pg->conn)
+		return inside_ask(pg, sql, values, n, ret_result, err);
 	count_values(pg, values, n);
 	pg->out += strlen(sql) + 45; /* Parse, Bind, Describe, Execute, Sync */
 	rc = exchange(pg, PQsendQueryParams(pg->conn, sql, (int)n, NULL, values, NULL, NULL, 1),
@@ -766,6 +871,8 @@ int pg_query(struct pg *pg, const char *sql, const char *const *values, size_t n
 int pg_prepare(struct pg *pg, const char *name, const char *sql, const struct pg_limit *limit,
 	struct err *err)
 {
+	if (!pg->conn)
+		return inside_prepare(pg, name, sql, err);
 	pg->out += strlen(sql) + strlen(name) + 14;
 	return exchange(pg, PQsendPrepare(pg->conn, name, sql, 0, NULL), limit, NULL, err);
 }
@@ -776,6 +883,8 @@ int pg_query_prepared(struct pg *pg, const char *name, const char *const *values
 	PGresult *rows = NULL;
 	int rc;
 
+	if (!pg->conn)
+		return inside_ask(pg, inside_prepared(pg, name), values, n, ret_result, err);
 	count_values(pg, values, n);
 	pg->out += strlen(name) + 38;
 	rc = exchange(pg, PQsendQueryPrepared(pg->conn, name, (int)n, values, NULL, NULL, 1), limit,

@@ -13,22 +13,12 @@
 
 /* What is so after an act. */
 
-enum look_column {
-	L_THERE,
-	L_LOCK,
-	L_ACTIVE,
-	L_QUERY_START,
-	L_SAME,
-	L_SAME_ACTIVE,
-	LOOK_COLUMNS
-};
-
 /*
  * The target's session and lock row; and, since a process whose session was ended may work on by
  * others, the sessions of the same client, application and role. $8 client as the picture has it,
  * $9 application_name, $10 role.
  */
-static const char look_sql[] =
+const char pg_sql_look[] =
 	"SELECT a.pid IS NOT NULL,\n"
 	"       EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND " PG_LOCK_IS "),\n"
 	"       a.state = 'active', a.query_start, n.same, n.active\n"
@@ -43,8 +33,8 @@ static const char look_sql[] =
 	"          AND o.application_name = $9::text AND o.usename = $10::text) AS n (same, "
 	"active)";
 
-static const char look_prepared_sql[] = "SELECT EXISTS (SELECT FROM pg_prepared_xacts p\n"
-					" WHERE p.gid = $1::text AND p.prepared = $2::timestamptz)";
+const char pg_sql_look_prepared[] = "SELECT EXISTS (SELECT FROM pg_prepared_xacts p\n"
+				    " WHERE p.gid = $1::text AND p.prepared = $2::timestamptz)";
 
 /* A detail of the claim as the server said it; NULL where it isn't known. The caller releases. */
 static const char *raw_detail(struct str *out, const struct claim *c, enum detail_id id)
@@ -68,7 +58,7 @@ static int look_ask(struct postgres *p, const struct pg_target *t, const struct 
 	values[PG_TARGET_VALUES] = raw_detail(&client, t->claim, DETAIL_CLIENT);
 	values[PG_TARGET_VALUES + 1] = raw_detail(&application, t->claim, DETAIL_APPLICATION);
 	values[PG_TARGET_VALUES + 2] = raw_detail(&user, t->claim, DETAIL_USER);
-	rc = pg_query(p->pg, look_sql, values, ARRAY_LEN(values), limit, ret, err);
+	rc = pg_query(p->pg, pg_sql_look, values, ARRAY_LEN(values), limit, ret, err);
 	str_release(&client);
 	str_release(&application);
 	str_release(&user);
@@ -165,7 +155,7 @@ static int look_prepared(struct postgres *p, const struct pg_target *t,
 	const struct pg_limit *limit, struct sight *sight, struct err *err)
 {
 	struct pg_result *rows;
-	int rc = pg_query(p->pg, look_prepared_sql, t->value, 2, limit, &rows, err);
+	int rc = pg_query(p->pg, pg_sql_look_prepared, t->value, 2, limit, &rows, err);
 
 	if (rc)
 		return rc;

@@ -19,30 +19,7 @@ enum {
 	LONG_MS = 2000 /* a statement or transaction that counts */
 };
 
-/* One row for the pid, whoever's it is now. */
-enum session_column {
-	S_START,
-	S_HIDDEN,
-	S_USER,
-	S_STATE,
-	S_STATE_CHANGE,
-	S_QUERY_START,
-	S_QUERY,
-	S_TYPE,
-	S_XACT_START,
-	S_WROTE,
-	S_SUPERUSER,
-	S_MEMBER,
-	S_NOW,
-	S_HAS_GRANTED,
-	S_HAS_WAITING,
-	S_OTHER_LOCKS,
-	S_CONCURRENTLY,
-	S_SAME_CLIENT,
-	SESSION_COLUMNS
-};
-
-static const char session_sql[] =
+const char pg_sql_session[] =
 	"SELECT a.backend_start, a.query = '<insufficient privilege>' AND a.backend_start IS "
 	"NULL,\n"
 	"       a.usename, a.state, a.state_change, a.query_start, left(a.query, 200),\n"
@@ -64,17 +41,7 @@ static const char session_sql[] =
 	"          AND l.objsubid = $5::int2) AS k (has_granted, has_waiting) ON true\n"
 	" WHERE a.pid = $1::int4";
 
-/* The server's side of it: a standby, the lock's database, what we may call. */
-enum place_column {
-	P_RECOVERY,
-	P_DATABASE,
-	P_ALLOWS,
-	P_CONNECT,
-	P_EXECUTE,
-	PLACE_COLUMNS
-};
-
-static const char place_sql[] =
+const char pg_sql_place[] =
 	"SELECT pg_is_in_recovery(), d.datname, d.datallowconn,\n"
 	"       has_database_privilege(d.oid, 'CONNECT'),\n"
 	"       coalesce((SELECT bool_and(has_function_privilege(f.oid, 'EXECUTE')) FROM pg_proc "
@@ -414,7 +381,7 @@ static int read_place(struct postgres *p, const struct order *order, const struc
 							       : "pg_terminate_backend";
 	const char *values[] = { t->value[2], function };
 
-	return pg_query(p->pg, place_sql, values, ARRAY_LEN(values), limit, ret, err);
+	return pg_query(p->pg, pg_sql_place, values, ARRAY_LEN(values), limit, ret, err);
 }
 
 /* A standby's locks exclude nobody on the primary, and the database may be gone. */
@@ -490,7 +457,7 @@ int pg_plan_session(struct postgres *p, struct round *r, const struct order *ord
 
 	for (i = 0; i < ARRAY_LEN(lock); i++)
 		values[i] = t->value[lock[i]];
-	rc = pg_query(p->pg, session_sql, values, ARRAY_LEN(values), &limit, &rows, err);
+	rc = pg_query(p->pg, pg_sql_session, values, ARRAY_LEN(values), &limit, &rows, err);
 	if (!rc)
 		rc = read_place(p, order, t, &limit, &place, err);
 	if (!rc) {

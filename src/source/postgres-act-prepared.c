@@ -13,7 +13,7 @@
 
 /* What it costs to roll back a prepared transaction. */
 
-static const char prepared_sql[] =
+const char pg_sql_prepared[] =
 	"SELECT p.owner, d.oid = $3::oid, p.owner = current_user, l.virtualtransaction,\n"
 	"       clock_timestamp(),\n"
 	"       (SELECT count(*) FROM pg_locks o WHERE o.pid IS NULL\n"
@@ -30,13 +30,13 @@ static void prepared_permission(struct postgres *p, const struct pg_result *rows
 	struct str owner;
 
 	/* twophase.c, LockGXact: the owner itself or a superuser; membership is not enough. */
-	plan->permission = p->facts.superuser || pg_flag(rows, 0, 2) ? TRI_YES : TRI_NO;
+	plan->permission = p->facts.superuser || pg_flag(rows, 0, X_OWN) ? TRI_YES : TRI_NO;
 	if (plan->permission == TRI_YES)
 		return;
 	str_init(&owner, 1024);
 	plan_text(&plan->permission_why,
 		"only its owner \"%s\" or a superuser may roll it back: run it as one of these",
-		pg_shown(&owner, rows, 0, 0, PG_NAME_SHOWN));
+		pg_shown(&owner, rows, 0, X_OWNER, PG_NAME_SHOWN));
 	plan_refuse(plan, "%s", plan->permission_why);
 	str_release(&owner);
 }
@@ -44,13 +44,13 @@ static void prepared_permission(struct postgres *p, const struct pg_result *rows
 static void prepared_request(
 	const struct pg_target *t, const struct pg_result *rows, struct plan *plan)
 {
-	const char *database = pg_text(rows, 0, 6, NULL);
+	const char *database = pg_text(rows, 0, X_DATABASE, NULL);
 	struct str gid, name;
 
 	str_init(&gid, 8192);
 	str_init(&name, 1024);
 	pg_shown_literal(&gid, t->gid.s);
-	pg_shown(&name, rows, 0, 6, PG_NAME_SHOWN);
+	pg_shown(&name, rows, 0, X_DATABASE, PG_NAME_SHOWN);
 	plan_text(&plan->guard, "%s", database ? database : "");
 	plan_text(&plan->request,
 		"ROLLBACK PREPARED %s, in database %s, when a SELECT of its gid, prepared = '%s' "
@@ -74,9 +74,9 @@ static void prepared_price(
 	char what[96];
 
 	prepared_request(t, rows, plan);
-	if (pg_number(rows, 0, 5)) {
+	if (pg_number(rows, 0, X_OTHER_LOCKS)) {
 		snprintf(what, sizeof(what), "%" PRId64 " other locks that it keeps",
-			pg_number(rows, 0, 5));
+			pg_number(rows, 0, X_OTHER_LOCKS));
 		plan_add(&plan->destroys, what, NULL);
 	}
 	plan_text(&plan->alone,
@@ -105,21 +105,22 @@ int pg_plan_prepared(struct postgres *p, struct round *r, const struct order *or
 		plan_refuse(plan, "this server is a standby: act on the primary");
 	if (plan->verdict != PLAN_READY)
 		return 0;
-	rc = pg_query(p->pg, prepared_sql, t->value, PG_TARGET_VALUES, &limit, &rows, err);
+	rc = pg_query(p->pg, pg_sql_prepared, t->value, PG_TARGET_VALUES, &limit, &rows, err);
 	if (rc)
 		return rc;
 	if (!pg_rows(rows)) {
 		plan_changed(plan,
 			"there is no such prepared transaction any more, or it does not hold "
 			"the lock");
-	} else if (!pg_flag(rows, 0, 1)) {
+	} else if (!pg_flag(rows, 0, X_SAME_DATABASE)) {
 		plan_refuse(plan, "it was prepared in another database than the lock is in");
 	} else {
 		prepared_permission(p, rows, plan);
 		prepared_price(t, rows, plan);
 		rc = pg_plan_queue(p, r, t, plan, err);
 		if (!rc)
-			rc = pg_plan_others(p, r, order, t, pg_text(rows, 0, 3, NULL), plan, err);
+			rc = pg_plan_others(p, r, order, t,
+				pg_text(rows, 0, X_VIRTUALTRANSACTION, NULL), plan, err);
 	}
 	pg_result_free(rows);
 	return rc;

@@ -23,16 +23,6 @@
 
 /* ---- the queue ---- */
 
-enum queue_column {
-	Q_PID,
-	Q_GRANTED,
-	Q_SHARE,
-	Q_NAME,
-	Q_BLOCKERS,
-	Q_WAITERS,
-	QUEUE_COLUMNS
-};
-
 /*
  * The claims on one lock: holders, then those that wait, longest first (waitstart is there from 14
  * on). Of more than are read the head of the queue must be among them.
@@ -51,7 +41,7 @@ enum queue_column {
 	" GROUP BY l.pid, l.granted, 4, a.backend_start, l.virtualtransaction\n"                   \
 	" ORDER BY l.granted DESC, min(" waitstart ") NULLS LAST, l.pid LIMIT 64"
 
-static const char queue_sql[] = QUEUE_SQL("l.waitstart");
+const char pg_sql_queue[] = QUEUE_SQL("l.waitstart");
 static const char queue_sql_before_14[] = QUEUE_SQL("NULL::timestamptz");
 
 /* What blocks a waiter, other than the target: 0 when its end alone lets the waiter in. */
@@ -129,7 +119,7 @@ int pg_queue_read(struct postgres *p, const struct pg_target *t, const struct pg
 {
 	struct pg_queue q = { .next = -1 };
 	size_t row;
-	int rc = pg_query(p->pg, p->facts.version >= 140000 ? queue_sql : queue_sql_before_14,
+	int rc = pg_query(p->pg, p->facts.version >= 140000 ? pg_sql_queue : queue_sql_before_14,
 		&t->value[2], 4, limit, &q.rows, err);
 
 	if (rc)
@@ -209,10 +199,11 @@ static void queue_warn(const struct pg_target *t, const struct pg_queue *q, cons
 		}
 }
 
+const char pg_sql_blockers[] = "SELECT array_to_string(pg_blocking_pids($1::int4), ',')";
+
 int pg_plan_queue(struct postgres *p, struct round *r, const struct pg_target *t, struct plan *plan,
 	struct err *err)
 {
-	static const char sql[] = "SELECT array_to_string(pg_blocking_pids($1::int4), ',')";
 	struct pg_limit limit = postgres_limit(r);
 	struct pg_result *rows = NULL;
 	struct pg_queue q;
@@ -222,7 +213,7 @@ int pg_plan_queue(struct postgres *p, struct round *r, const struct pg_target *t
 		return rc;
 	plan_next(t, &q, plan);
 	if (!t->prepared && t->granted)
-		rc = pg_query(p->pg, sql, t->value, 1, &limit, &rows, err);
+		rc = pg_query(p->pg, pg_sql_blockers, t->value, 1, &limit, &rows, err);
 	if (rows)
 		queue_warn(t, &q, pg_text(rows, 0, 0, NULL), plan);
 	pg_result_free(rows);
@@ -234,7 +225,7 @@ int pg_plan_queue(struct postgres *p, struct round *r, const struct pg_target *t
 
 /* The other advisory locks of a session, or of a prepared transaction: $1 the pid or NULL, $6 the
  * virtualtransaction or NULL. */
-static const char others_sql[] =
+const char pg_sql_others[] =
 	"SELECT d.datname, l.classid, l.objid, l.objsubid, l.granted, count(*) OVER ()\n"
 	"  FROM pg_locks l LEFT JOIN pg_database d ON d.oid = l.database\n"
 	" WHERE l.locktype = 'advisory'\n"
@@ -253,20 +244,20 @@ static void add_other(
 	int64_t objsubid = 0;
 	struct str path, id;
 	size_t len = 0;
-	const char *database = pg_text(rows, row, 0, &len);
+	const char *database = pg_text(rows, row, O_DATABASE, &len);
 
 	str_init(&path, 8192);
 	str_init(&id, 32 * 1024);
-	pg_oid(rows, row, 1, &key.classid);
-	pg_oid(rows, row, 2, &key.objid);
-	pg_int(rows, row, 3, &objsubid);
+	pg_oid(rows, row, O_CLASSID, &key.classid);
+	pg_oid(rows, row, O_OBJID, &key.objid);
+	pg_int(rows, row, O_OBJSUBID, &objsubid);
 	key.objsubid = (int16_t)objsubid;
 	str_add_mem(&path, database ? database : "?", database ? len : 1);
 	str_add_char(&path, ':');
 	pg_key_write(&path, key);
 	str_add_mem(&id, order->s->id, (size_t)(order->s->path - order->s->id));
 	text_escape(&id, path.s, path.len);
-	plan_add(&plan->destroys, pg_flag(rows, row, 4) ? other_lock : other_place, id.s);
+	plan_add(&plan->destroys, pg_flag(rows, row, O_GRANTED) ? other_lock : other_place, id.s);
 	str_release(&path);
 	str_release(&id);
 }
@@ -281,16 +272,16 @@ int pg_plan_others(struct postgres *p, struct round *r, const struct order *orde
 		t->value[4], t->value[5], virtualtransaction };
 	struct pg_result *rows;
 	size_t row, n;
-	int rc = pg_query(p->pg, others_sql, values, ARRAY_LEN(values), &limit, &rows, err);
+	int rc = pg_query(p->pg, pg_sql_others, values, ARRAY_LEN(values), &limit, &rows, err);
 
 	if (rc)
 		return rc;
 	n = pg_rows(rows);
 	for (row = 0; row < n; row++)
 		add_other(plan, order, rows, row);
-	if (n && pg_number(rows, 0, 5) > (int64_t)n)
-		plan_cut(&plan->destroys, (size_t)(pg_number(rows, 0, 5) - (int64_t)n), other_lock,
-			other_place);
+	if (n && pg_number(rows, 0, O_ALL) > (int64_t)n)
+		plan_cut(&plan->destroys, (size_t)(pg_number(rows, 0, O_ALL) - (int64_t)n),
+			other_lock, other_place);
 	pg_result_free(rows);
 	return 0;
 }

@@ -81,6 +81,97 @@ void pg_shown_literal(struct str *out, const char *raw);
 /* Makes one text of the statement and its parameters. */
 void pg_request_text(char **to, const char *sql, const char *const *values, size_t n);
 
+/* ---- what is asked, and in which columns it is answered ---- */
+
+/* One row for the pid, whoever's it is now. */
+enum session_column {
+	S_START,
+	S_HIDDEN,
+	S_USER,
+	S_STATE,
+	S_STATE_CHANGE,
+	S_QUERY_START,
+	S_QUERY,
+	S_TYPE,
+	S_XACT_START,
+	S_WROTE,
+	S_SUPERUSER,
+	S_MEMBER,
+	S_NOW,
+	S_HAS_GRANTED,
+	S_HAS_WAITING,
+	S_OTHER_LOCKS,
+	S_CONCURRENTLY,
+	S_SAME_CLIENT,
+	SESSION_COLUMNS
+};
+
+extern const char pg_sql_session[];
+
+/* The server's side of it: a standby, the lock's database, what we may call. */
+enum place_column {
+	P_RECOVERY,
+	P_DATABASE,
+	P_ALLOWS,
+	P_CONNECT,
+	P_EXECUTE,
+	PLACE_COLUMNS
+};
+
+extern const char pg_sql_place[];
+
+enum queue_column {
+	Q_PID,
+	Q_GRANTED,
+	Q_SHARE,
+	Q_NAME,
+	Q_BLOCKERS,
+	Q_WAITERS,
+	QUEUE_COLUMNS
+};
+
+extern const char pg_sql_queue[];
+
+enum other_column {
+	O_DATABASE,
+	O_CLASSID,
+	O_OBJID,
+	O_OBJSUBID,
+	O_GRANTED,
+	O_ALL, /* how many there are */
+	OTHER_COLUMNS
+};
+
+extern const char pg_sql_others[];
+
+enum prepared_column {
+	X_OWNER,
+	X_SAME_DATABASE,
+	X_OWN,
+	X_VIRTUALTRANSACTION,
+	X_NOW,
+	X_OTHER_LOCKS,
+	X_DATABASE,
+	PREPARED_COLUMNS
+};
+
+extern const char pg_sql_prepared[];
+
+enum look_column {
+	L_THERE,
+	L_LOCK,
+	L_ACTIVE,
+	L_QUERY_START,
+	L_SAME,
+	L_SAME_ACTIVE,
+	LOOK_COLUMNS
+};
+
+extern const char pg_sql_look[];
+
+/* One column each: the blockers of a pid, separated by commas; whether it is there still. */
+extern const char pg_sql_blockers[], pg_sql_look_prepared[];
+
 /* ---- postgres-act-queue.c ---- */
 
 /* The queue of a lock, and who is next when the target is gone. */

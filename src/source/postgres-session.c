@@ -45,18 +45,8 @@ static int64_t server_timeout_ms(const struct postgres *p)
 	return ms > SERVER_LEAST_MS ? ms : SERVER_LEAST_MS;
 }
 
-/*
- * Settings for the whole session, where it is ours alone. set_config takes them as parameters, and
- * shows in the server's log as the SELECT that it is.
- */
 static int settle(struct postgres *p, struct pg *pg, const struct pg_limit *limit, struct err *err)
 {
-	static const char sql[] =
-		"SELECT pg_catalog.set_config('default_transaction_read_only', 'on', false),\n"
-		"       pg_catalog.set_config('statement_timeout', $1, false),\n"
-		"       pg_catalog.set_config('lock_timeout', $2, false),\n"
-		"       pg_catalog.set_config('idle_in_transaction_session_timeout', $3, false),\n"
-		"       pg_catalog.set_config('search_path', 'pg_catalog', false)";
 	char statement[24], lock[24], idle[24];
 	const char *values[] = { statement, lock, idle };
 	struct pg_result *rows;
@@ -65,7 +55,7 @@ static int settle(struct postgres *p, struct pg *pg, const struct pg_limit *limi
 	snprintf(statement, sizeof(statement), "%" PRId64, server_timeout_ms(p));
 	snprintf(lock, sizeof(lock), "%" PRId64, server_timeout_ms(p) / 2);
 	snprintf(idle, sizeof(idle), "%d", IDLE_IN_TRANSACTION_MS);
-	rc = pg_query(pg, sql, values, ARRAY_LEN(values), limit, &rows, err);
+	rc = pg_query(pg, postgres_sql_settle, values, ARRAY_LEN(values), limit, &rows, err);
 	if (rc)
 		return rc;
 	pg_result_free(rows);
@@ -78,10 +68,6 @@ static int settle(struct postgres *p, struct pg *pg, const struct pg_limit *limi
  */
 static int ask_hashes(struct postgres *p, const struct pg_limit *limit, struct err *err)
 {
-	static const char sql[] =
-		"SELECT pg_catalog.hashtext(pg_catalog.convert_from(s, 'UTF8'))\n"
-		"  FROM pg_catalog.unnest($1::pg_catalog.bytea[]) WITH ORDINALITY AS t (s, n)\n"
-		" ORDER BY n";
 	const char *values[1];
 	struct pg_result *rows;
 	struct str list;
@@ -97,7 +83,7 @@ static int ask_hashes(struct postgres *p, const struct pg_limit *limit, struct e
 		}
 	pg_array_end(&list);
 	values[0] = list.s;
-	rc = row ? pg_query(p->pg, sql, values, 1, limit, &rows, err) : 0;
+	rc = row ? pg_query(p->pg, postgres_sql_hashes, values, 1, limit, &rows, err) : 0;
 	str_release(&list);
 	if (rc || !row)
 		return rc;
@@ -174,15 +160,18 @@ static int connect_to(struct postgres *p, const char *database, const struct pg_
 	struct pg **ret_pg, struct err *err)
 {
 	struct pg_settings settings = {
-		.conninfo = source_option_text(p->config, "conninfo"),
 		.application = "baton",
 		.database = database,
 	};
 	char *password;
-	int rc = postgres_password(p->config, &password, err);
+	int rc;
 
+	if (p->connect)
+		return p->connect(p->connect_arg, database, ret_pg, err);
+	rc = postgres_password(p->config, &password, err);
 	if (rc)
 		return rc;
+	settings.conninfo = source_option_text(p->config, "conninfo");
 	settings.password = password;
 	rc = pg_connect(&settings, limit, ret_pg, err);
 	if (password)

@@ -204,3 +204,19 @@ const char postgres_sql_control[] =
 	"                     (SELECT timeline_id FROM pg_catalog.pg_control_checkpoint()))\n"
 	"       ELSE ('x' OPERATOR(pg_catalog.||) pg_catalog.substr(pg_catalog.pg_walfile_name(\n"
 	"                 pg_catalog.pg_current_wal_lsn()), 1, 8))::bit(32)::pg_catalog.int4 END";
+
+/*
+ * Settings for the whole session, where it is ours alone. set_config takes them as parameters, and
+ * shows in the server's log as the SELECT that it is.
+ */
+const char postgres_sql_settle[] =
+	"SELECT pg_catalog.set_config('default_transaction_read_only', 'on', false),\n"
+	"       pg_catalog.set_config('statement_timeout', $1, false),\n"
+	"       pg_catalog.set_config('lock_timeout', $2, false),\n"
+	"       pg_catalog.set_config('idle_in_transaction_session_timeout', $3, false),\n"
+	"       pg_catalog.set_config('search_path', 'pg_catalog', false)";
+
+const char postgres_sql_hashes[] =
+	"SELECT pg_catalog.hashtext(pg_catalog.convert_from(s, 'UTF8'))\n"
+	"  FROM pg_catalog.unnest($1::pg_catalog.bytea[]) WITH ORDINALITY AS t (s, n)\n"
+	" ORDER BY n";

@@ -86,4 +86,11 @@ extern const char postgres_sql_facts[];
  * timeline. */
 extern const char postgres_sql_control[];
 
+/* The settings of our own session: $1 statement_timeout, $2 lock_timeout, $3
+ * idle_in_transaction_session_timeout, in milliseconds. One row. */
+extern const char postgres_sql_settle[];
+
+/* hashtext of each text of $1, an array of bytea, in its order. */
+extern const char postgres_sql_hashes[];
+
 #endif

@@ -41,6 +41,10 @@ struct pg_facts {
 
 struct postgres {
 	const struct source_config *config;
+	/* How to connect, in place of the options' conninfo: to a server within the program; NULL.
+	 * database: in place of the usual one; NULL. */
+	int (*connect)(void *arg, const char *database, struct pg **ret_pg, struct err *err);
+	void *connect_arg;
 	char *databases; /* the option as an array of text; NULL: all */
 	struct pg *pg;   /* NULL: not connected */
 	enum pooling pooling;

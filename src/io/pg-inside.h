@@ -1,0 +1,49 @@
+#ifndef IO_PG_INSIDE_H
+#define IO_PG_INSIDE_H
+
+#include "io/pg.h"
+
+/*
+ * A server within the program, of the built-in world: it answers statements as PostgreSQL does, in
+ * the caller's thread and at once. Who speaks to it speaks by io/pg.h, as to any other.
+ */
+enum {
+	PG_REFUSAL_MAX = 256
+};
+
+/* What the server said when it refused a statement, as PostgreSQL's ErrorResponse has it. */
+struct pg_refusal {
+	char sqlstate[6];
+	char message[PG_REFUSAL_MAX];
+};
+
+struct pg_inside {
+	const char *place, *user, *database; /* copied */
+	int version, pid;
+	void *arg;
+	/*
+	 * Answers one statement; values as in pg_query. 0 with rows in *ret_result (NULL where the
+	 * statement has none); or a negative code: with refusal->sqlstate set the server refused,
+	 * else the connection is lost, and err says how.
+	 */
+	int (*answer)(void *arg, const char *sql, const char *const *values, size_t n,
+		struct pg_result **ret_result, struct pg_refusal *refusal, struct err *err);
+	bool (*lives)(void *arg); /* whether the connection is still there */
+};
+
+/* Never waits; pg_close ends it. */
+struct pg *pg_inside_open(const struct pg_inside *inside);
+
+/* ---- answers, made by hand as libpq would hold them: in binary ---- */
+
+struct pg_result *pg_made(size_t columns);
+/* A new row, all NULL; returns its number. */
+size_t pg_made_row(struct pg_result *result);
+/* width: 1 (bool), 2, 4, 8 */
+void pg_made_int(struct pg_result *result, size_t row, size_t column, int64_t value, size_t width);
+/* Microseconds since 1970; INT64_MIN leaves it NULL. */
+void pg_made_time(struct pg_result *result, size_t row, size_t column, int64_t us);
+/* NULL leaves it NULL. */
+void pg_made_text(struct pg_result *result, size_t row, size_t column, const char *text);
+
+#endif
