@@ -8,6 +8,12 @@ src_libsim_a_SOURCES = \
 	src/sim/happenings.def \
 	src/sim/measures.def \
 	src/sim/net.c src/sim/net.h \
+	src/sim/postgres.c src/sim/postgres.h \
+	src/sim/postgres-call.c \
+	src/sim/postgres-client.c src/sim/postgres-client.h \
+	src/sim/postgres-lock.c \
+	src/sim/postgres-pooler.c \
+	src/sim/postgres-recipe.c src/sim/postgres-recipe.h \
 	src/sim/process.c src/sim/process.h \
 	src/sim/random.c src/sim/random.h \
 	src/sim/referee.c src/sim/referee.h \
