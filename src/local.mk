@@ -3,8 +3,8 @@ src_baton_SOURCES = src/main.c
 # The law of the layers: an archive may use only those behind it.
 BASE_LIBS = src/libbase.a
 MODEL_LIBS = src/libmodel.a $(BASE_LIBS)
-IO_LIBS = src/libio.a $(BASE_LIBS) $(LIBCURL_LIBS) $(LIBPQ_LIBS) $(JANSSON_LIBS) $(YAML_LIBS) \
-	$(PROTOBUF_C_LIBS) $(ZLIB_LIBS)
+IO_LIBS = src/libio.a $(BASE_LIBS) $(LIBCURL_LIBS) $(NGHTTP2_LIBS) $(LIBSSL_LIBS) $(LIBPQ_LIBS) \
+	$(JANSSON_LIBS) $(YAML_LIBS) $(PROTOBUF_C_LIBS) $(ZLIB_LIBS)
 SIM_LIBS = src/libsim.a $(MODEL_LIBS)
 SOURCE_LIBS = src/libsource.a src/libsim.a src/libmodel.a $(IO_LIBS)
 # Sources call back into the round that they were given, which control implements: hence twice.

@@ -4,21 +4,19 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "io/h2.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum {
 	UPLOAD_MAX = 4 * 1024 * 1024,
 	HEADER_TEXT_MAX = 1024,
-	SOCKETS_MAX = 16,
 	IDLE_CALLS_MAX = 128,
-	BUFFER_SMALL = 16 * 1024,
-	BUFFER_BULK = 128 * 1024,
-	DIAGNOSE_MS = 2000,
+	HEADERS_MOST = 12,
+	CONNECT_MOST_MS = 300 * 1000,
+	OPENING_GRACE_MS = 200,
 };
 
 enum channel_state {
@@ -27,50 +25,43 @@ enum channel_state {
 	CHANNEL_UP
 };
 
-/*
- * The first call of a connection opens it; see call_version for why it must be alone until it has
- * got through.
- */
 struct grpc_channel {
 	struct http_loop *loop;
 	const struct http_endpoint *endpoint;
-	const struct http_settings *settings;
+	struct h2 *h2;
 	enum channel_state state;
 	unsigned generation;
 	int64_t connect_limit_ms;
-	struct curl_slist *headers,
-		*retired; /* retired: lists that calls in flight may still use */
-	struct curl_slist *connect_to;
-	struct grpc_call *active, *queued, *idle;
+	char *token; /* NULL: none */
+	struct grpc_call *active, *ended, *idle;
 	size_t n_busy, n_idle;
-	curl_socket_t
-		sockets[SOCKETS_MAX]; /* of this channel's connections; CURL_SOCKET_BAD: free */
-	struct grpc_cost cost;
+	int64_t due_ms; /* no active call's deadline is before it */
+	uint64_t requests;
 };
 
 struct grpc_call {
-	struct http_owner owner; /* first: the loop knows a call by it */
 	struct grpc_channel *ch;
 	struct grpc_call *next, **link; /* in one of the channel's lists */
-	CURL *easy;
 	const struct grpc_handler *handler;
 	void *arg;
-	struct curl_slist metadata; /* one line before the channel's, where the request has one */
-	struct str url;
+	char *method;
+	char *metadata;    /* "name", NUL, its value; NULL: none */
 	struct str upload; /* what is to be sent, from sent on */
 	size_t sent, max_message;
-	int64_t deadline_ms;
+	int64_t started_ms, deadline_ms;
+	int32_t id; /* of its stream; 0: none (yet) */
 	bool *left; /* the request's `sent`; NULL */
-	bool opener, denied, open, bulk, secret, paused, added, again;
+	bool open, secret, paused;
+	bool again;    /* it is begun for the second time */
 	bool answered; /* a response's headers came */
 	long http_status;
-	bool is_grpc; /* content-type: application/grpc */
-	int status;   /* grpc-status; -1: none yet */
+	bool is_grpc;  /* content-type: application/grpc */
+	uint32_t code; /* HTTP/2's, with which its stream ended */
+	int status;    /* grpc-status; -1: none yet */
 	struct str message;
 	struct str redirect;
 	struct grpc_frames frames;
-	struct err failure; /* what a callback of ours found wrong */
-	char detail[CURL_ERROR_SIZE];
+	struct err failure; /* what we found wrong, or what became of its connection */
 };
 
 static void list_remove(struct grpc_call *call)
@@ -93,69 +84,66 @@ static void list_push(struct grpc_call **head, struct grpc_call *call)
 	*head = call;
 }
 
-static void list_append(struct grpc_call **head, struct grpc_call *call)
+/* Its end is told when what came was taken in (channel_settle). */
+static void call_end(struct grpc_call *call)
 {
-	while (*head)
-		head = &(*head)->next;
-	list_push(head, call);
+	call->id = 0;
+	list_remove(call);
+	list_push(&call->ch->ended, call);
 }
 
-/* ---- callbacks of libcurl ---- */
-
-/*
- * Only an opener may connect: any other call on a new connection would try to upgrade from
- * HTTP/1.1, which a gRPC server refuses. Denied, it is started anew as an opener.
- */
-static curl_socket_t call_open_socket(
-	void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+/* Ends a call whose stream goes on, or that has none. */
+static void call_stop(struct grpc_call *call)
 {
-	struct grpc_call *call = arg;
-	curl_socket_t fd;
-	size_t i;
-
-	(void)purpose;
-	if (!call->opener) {
-		call->denied = true;
-		return CURL_SOCKET_BAD;
-	}
-	fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-	for (i = 0; fd != CURL_SOCKET_BAD && i < SOCKETS_MAX; i++) {
-		if (call->ch->sockets[i] == CURL_SOCKET_BAD) {
-			call->ch->sockets[i] = fd;
-			http_loop_bundle(call->ch->loop, fd);
-			break;
-		}
-	}
-	return fd;
+	if (call->id)
+		h2_cancel(call->ch->h2, call->id);
+	call_end(call);
 }
 
-static int channel_close_socket(void *arg, curl_socket_t fd)
-{
-	struct grpc_channel *ch = arg;
-	size_t i;
+/* ---- an answer that is none of gRPC's ---- */
 
-	for (i = 0; i < SOCKETS_MAX; i++)
-		if (ch->sockets[i] == fd)
-			ch->sockets[i] = CURL_SOCKET_BAD;
-	http_loop_forget(ch->loop, fd);
-	return close(fd);
+/* Says what it is instead. */
+static int call_not_grpc(const struct grpc_call *call, struct err *err)
+{
+	const char *where = call->ch->endpoint->text;
+	long status = call->http_status;
+
+	if (status >= 300 && status < 400)
+		return err_set(err, ERR_PROTO,
+			"%s redirects to \"%s\" (status %ld), which is not followed: that is no "
+			"etcd. "
+			"Check the endpoint",
+			where, call->redirect.s, status);
+	if (status == 401 || status == 403)
+		return err_set(err, ERR_AUTH,
+			"something before etcd at %s refused us (HTTP status %ld). Check the proxy "
+			"there",
+			where, status);
+	if (status == 429 || status == 502 || status == 503 || status == 504)
+		return err_set(err, ERR_BUSY,
+			"a proxy at %s can't reach etcd now (HTTP status %ld)", where, status);
+	return err_set(err, ERR_PROTO,
+		"%s answers with a page, not with gRPC (HTTP status %ld): that is no etcd, or a "
+		"proxy "
+		"before it. Check the endpoint",
+		where, status);
 }
 
-static size_t call_read(char *buf, size_t size, size_t n, void *arg)
+/* ---- what comes on a stream ---- */
+
+static size_t call_body(void *stream, void *buf, size_t size, bool *end)
 {
-	struct grpc_call *call = arg;
+	struct grpc_call *call = stream;
 	size_t take = call->upload.len - call->sent;
 
-	if (take > size * n)
-		take = size * n;
-	if (!take && call->open) {
-		call->paused = true;
-		return CURL_READFUNC_PAUSE;
-	}
+	if (take > size)
+		take = size;
 	if (take && call->left)
 		*call->left = true;
 	memcpy(buf, call->upload.s + call->sent, take);
 	call->sent += take;
+	*end = !call->open && call->sent == call->upload.len;
+	call->paused = !take && call->open;
 	if (call->open && call->sent == call->upload.len) {
 		str_clear(&call->upload);
 		call->sent = 0;
@@ -163,105 +151,68 @@ static size_t call_read(char *buf, size_t size, size_t n, void *arg)
 	return take;
 }
 
-static size_t call_write(char *bytes, size_t size, size_t n, void *arg)
+static void call_data(void *stream, const void *bytes, size_t len)
 {
-	struct grpc_call *call = arg;
+	struct grpc_call *call = stream;
 
-	(void)size;
-	call->ch->cost.bytes_in += n;
 	/* The page of a proxy or a web server: its status is told, its text is not needed. */
-	if (!call->is_grpc)
-		return 0;
-	if (grpc_frames_feed(&call->frames, call->max_message, bytes, n, &call->handler->sink,
-		    call->arg, &call->failure))
-		return 0;
-	return n;
+	if (!call->is_grpc) {
+		call_not_grpc(call, &call->failure);
+	} else if (grpc_frames_feed(&call->frames, call->max_message, bytes, len,
+			   &call->handler->sink, call->arg, &call->failure)) {
+		err_prefix(&call->failure, "%s sent what can't be used", call->ch->endpoint->text);
+	} else {
+		return;
+	}
+	call_stop(call);
 }
 
-static bool header_is(const char *line, size_t len, const char *name, const char **value, size_t *n)
+static bool header_is(const char *name, size_t len, const char *wanted)
 {
-	size_t at = strlen(name);
-
-	if (len <= at || line[at] != ':' || strncasecmp(line, name, at) != 0)
-		return false;
-	for (at++; at < len && line[at] == ' '; at++)
-		;
-	while (len > at && (line[len - 1] == '\n' || line[len - 1] == '\r'))
-		len--;
-	*value = line + at;
-	*n = len - at;
-	return true;
-}
-
-static void channel_start_queued(struct grpc_channel *ch);
-
-static void call_status_line(struct grpc_call *call)
-{
-	call->answered = true;
-	call->is_grpc = false;
-	curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &call->http_status);
+	return len == strlen(wanted) && memcmp(name, wanted, len) == 0;
 }
 
 /* Headers and trailers come here alike; an error may be told in the headers alone. */
-static size_t call_header(char *line, size_t size, size_t n, void *arg)
+static void call_header(
+	void *stream, const char *name, size_t name_len, const char *value, size_t len)
 {
-	struct grpc_call *call = arg;
-	const char *value;
-	size_t len;
+	struct grpc_call *call = stream;
 
-	(void)size;
-	call->ch->cost.bytes_in += n;
-	if (n >= 5 && memcmp(line, "HTTP/", 5) == 0)
-		call_status_line(call);
-	else if (header_is(line, n, "content-type", &value, &len))
+	if (header_is(name, name_len, ":status")) {
+		call->answered = true;
+		call->is_grpc = false;
+		call->http_status = strtol(value, NULL, 10);
+	} else if (header_is(name, name_len, "content-type")) {
 		call->is_grpc = len >= 16 && strncasecmp(value, "application/grpc", 16) == 0;
-	else if (header_is(line, n, "grpc-status", &value, &len))
+	} else if (header_is(name, name_len, "grpc-status")) {
 		call->status = grpc_status_parse(value, len);
-	else if (header_is(line, n, "grpc-message", &value, &len)) {
+	} else if (header_is(name, name_len, "grpc-message")) {
 		str_clear(&call->message);
 		grpc_message_decode(&call->message, value, len, HEADER_TEXT_MAX / 4);
-	} else if (header_is(line, n, "location", &value, &len)) {
+	} else if (header_is(name, name_len, "location")) {
 		str_clear(&call->redirect);
 		text_escape_cut(&call->redirect, value, len, HEADER_TEXT_MAX / 4);
 	}
-	return n;
+}
+
+static void call_ended(void *stream, uint32_t code)
+{
+	struct grpc_call *call = stream;
+
+	call->code = code;
+	call_end(call);
 }
 
 /* ---- calls ---- */
 
 static void call_free(struct grpc_call *call)
 {
-	curl_easy_cleanup(call->easy);
-	free(call->metadata.data);
-	str_release(&call->url);
+	free(call->method);
+	free(call->metadata);
 	str_release(&call->upload);
 	str_release(&call->message);
 	str_release(&call->redirect);
 	free(call);
-}
-
-static void call_done(struct http_owner *owner, CURLcode rc);
-
-static void call_setup(struct grpc_call *call)
-{
-	CURL *easy = call->easy;
-
-	http_setup(easy, call->ch->endpoint, call->ch->settings);
-	curl_easy_setopt(easy, CURLOPT_POST, 1L);
-	curl_easy_setopt(easy, CURLOPT_PRIVATE, (char *)(void *)&call->owner);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->detail);
-	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, call_open_socket);
-	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, call);
-	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, channel_close_socket);
-	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, call->ch);
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, call_write);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
-	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, call_header);
-	curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
-	curl_easy_setopt(easy, CURLOPT_READFUNCTION, call_read);
-	curl_easy_setopt(easy, CURLOPT_READDATA, call);
-	if (call->ch->connect_to)
-		curl_easy_setopt(easy, CURLOPT_CONNECT_TO, call->ch->connect_to);
 }
 
 static struct grpc_call *call_new(struct grpc_channel *ch)
@@ -274,40 +225,26 @@ static struct grpc_call *call_new(struct grpc_channel *ch)
 		return call;
 	}
 	call = xcalloc(1, sizeof(*call));
-	call->easy = curl_easy_init();
-	if (!call->easy) {
-		free(call);
-		return NULL;
-	}
 	call->ch = ch;
-	call->owner.done = call_done;
-	str_init(&call->url, 4096);
 	str_init(&call->upload, UPLOAD_MAX);
 	str_init(&call->message, HEADER_TEXT_MAX);
 	str_init(&call->redirect, HEADER_TEXT_MAX);
-	call_setup(call);
 	return call;
 }
 
-/* Gives a call's handle back for the next one. */
+/* Gives a call back for the next one. */
 static void call_retire(struct grpc_call *call)
 {
 	struct grpc_channel *ch = call->ch;
 
-	if (call->added)
-		http_loop_remove(ch->loop, call->easy);
-	call->added = false;
-	if (call->link) {
-		list_remove(call);
-		ch->n_busy--;
-	}
+	if (call->id)
+		h2_cancel(ch->h2, call->id);
+	call->id = 0;
+	list_remove(call);
+	ch->n_busy--;
 	if (call->secret)
 		explicit_bzero(call->upload.s, call->upload.len);
 	str_clear(&call->upload);
-	if (!ch->n_busy && ch->retired) {
-		curl_slist_free_all(ch->retired);
-		ch->retired = NULL;
-	}
 	if (ch->n_idle >= IDLE_CALLS_MAX || call->secret) {
 		call_free(call);
 		return;
@@ -316,183 +253,111 @@ static void call_retire(struct grpc_call *call)
 	ch->n_idle++;
 }
 
-/*
- * libcurl 7.88.1 (Debian 12; mended in 8.0.0) fails in the framing layer when a second transfer
- * asks for prior knowledge on a connection that was made so. A transfer that asks for plain HTTP/2
- * joins that connection, but on a new one it would begin with HTTP/1.1 and an upgrade. So: prior
- * knowledge for the opener alone. Over TLS, ALPN settles it.
- */
-static long call_version(const struct grpc_call *call)
-{
-	if (call->ch->endpoint->tls)
-		return CURL_HTTP_VERSION_2TLS;
-	return call->opener ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE : CURL_HTTP_VERSION_2_0;
-}
-
-static long call_timeout_ms(const struct grpc_call *call)
-{
-	int64_t left;
-
-	if (call->deadline_ms == INT64_MAX)
-		return 0;
-	left = call->deadline_ms - http_loop_now_ms(call->ch->loop);
-	if (left < 1)
-		left = 1;
-	return left > 24L * 3600 * 1000 ? 24L * 3600 * 1000 : (long)left;
-}
-
 static void call_reset(struct grpc_call *call)
 {
-	call->denied = call->paused = call->answered = call->is_grpc = false;
+	call->paused = call->answered = call->is_grpc = false;
 	call->http_status = 0;
 	call->status = GRPC_NONE;
+	call->code = NGHTTP2_NO_ERROR;
 	call->sent = 0;
-	call->detail[0] = '\0';
 	str_clear(&call->message);
 	str_clear(&call->redirect);
 	err_clear(&call->failure);
 	grpc_frames_init(&call->frames);
 }
 
+/* Begins its stream on a connection that takes it. */
 static int call_launch(struct grpc_call *call, struct err *err)
 {
+	static const char agent[] = PACKAGE_NAME "/" PACKAGE_VERSION;
 	struct grpc_channel *ch = call->ch;
-	CURL *easy = call->easy;
-	long limit = (long)ch->connect_limit_ms;
-	int rc;
+	const char *scheme = ch->endpoint->tls ? "https" : "http";
+	const char *where = h2_authority(ch->h2);
+	nghttp2_nv headers[HEADERS_MOST];
+	size_t n = 0;
+	int32_t id;
 
 	call_reset(call);
-	curl_easy_setopt(easy, CURLOPT_URL, call->url.s);
-	/* libcurl only walks the list: its head may be ours. */
-	call->metadata.next = ch->headers;
-	curl_easy_setopt(
-		easy, CURLOPT_HTTPHEADER, call->metadata.data ? &call->metadata : ch->headers);
-	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, call_version(call));
-	/*
-	 * libcurl 7.88.1 reads HTTP/2 in pieces of 32 KiB, and forgets the rest of one that does
-	 * not fit in the transfer's buffer until the socket says more: the end of a large answer
-	 * then never comes. So no smaller buffer where much may come.
-	 */
-	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)(call->bulk ? BUFFER_BULK : BUFFER_SMALL));
-	curl_easy_setopt(easy, CURLOPT_PIPEWAIT, call->opener ? 0L : 1L);
-	curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, call->opener ? 1L : 0L);
-	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, limit);
-	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, call_timeout_ms(call));
-	if (call->open) {
-		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, NULL);
-		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
-	} else if (call->left) {
-		/*
-		 * Through the read callback, which can't be rewound: so we know whether anything
-		 * left, and libcurl can't send it twice (CURLOPT_SEEKFUNCTION's manual).
-		 */
-		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, NULL);
-		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->upload.len);
-	} else {
-		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->upload.len);
-		curl_easy_setopt(easy, CURLOPT_POSTFIELDS, call->upload.s);
+	headers[n++] = h2_header(":method", "POST", 4);
+	headers[n++] = h2_header(":scheme", scheme, strlen(scheme));
+	headers[n++] = h2_header(":path", call->method, strlen(call->method));
+	headers[n++] = h2_header(":authority", where, strlen(where));
+	headers[n++] = h2_header("content-type", "application/grpc", 16);
+	headers[n++] = h2_header("te", "trailers", 8);
+	headers[n++] = h2_header("user-agent", agent, sizeof(agent) - 1);
+	if (ch->token)
+		headers[n++] = h2_header("authorization", ch->token, strlen(ch->token));
+	if (call->metadata) {
+		const char *value = call->metadata + strlen(call->metadata) + 1;
+
+		headers[n] = h2_header(call->metadata, value, strlen(value));
+		headers[n++].flags = NGHTTP2_NV_FLAG_NONE;
 	}
-	rc = http_loop_add(ch->loop, easy, err);
-	if (rc)
-		return rc;
-	call->added = true;
-	ch->cost.requests++;
-	ch->cost.bytes_out += call->upload.len + call->url.len;
+	id = h2_submit(ch->h2, headers, n, call, err);
+	if (id < 0)
+		return id;
+	call->id = id;
+	ch->requests++;
 	return 0;
 }
 
-/* Starts a call, or lets it wait for the opener. */
+static int channel_open(struct grpc_channel *ch, const struct grpc_call *call, struct err *err)
+{
+	int64_t left_ms = ch->connect_limit_ms, now_ms = http_loop_now_ms(ch->loop);
+	int rc;
+
+	/* Without a limit of its own, libcurl's of five minutes would hold. */
+	if (!left_ms || (call->deadline_ms != INT64_MAX && call->deadline_ms - now_ms < left_ms))
+		left_ms = call->deadline_ms == INT64_MAX ? CONNECT_MOST_MS
+							 : call->deadline_ms - now_ms;
+	rc = h2_open(ch->h2, left_ms, call->deadline_ms, err);
+	if (!rc)
+		ch->state = CHANNEL_OPENING;
+	return rc;
+}
+
+/* Starts a call, or lets it wait for the connection. Puts it into the channel's list. */
 static int call_dispatch(struct grpc_call *call, struct err *err)
 {
 	struct grpc_channel *ch = call->ch;
-	int rc;
+	int rc = 0;
 
-	if (ch->state == CHANNEL_OPENING) {
-		list_append(&ch->queued, call);
-		ch->n_busy++;
-		return 0;
+	if (ch->state == CHANNEL_DOWN) {
+		rc = channel_open(ch, call, err);
+	} else if (ch->state == CHANNEL_UP && (call->left ? h2_alive(ch->h2) : h2_takes(ch->h2))) {
+		rc = call_launch(call, err);
+	} else if (ch->state == CHANNEL_UP && call->left) {
+		/* What changes something goes on the connection that is there, or nowhere. */
+		rc = err_set(err, ERR_IO, "the connection to %s was lost before anything was sent",
+			ch->endpoint->text);
+	} else if (ch->state == CHANNEL_UP) {
+		h2_give_up(ch->h2);
 	}
-	call->opener = ch->state == CHANNEL_DOWN;
-	rc = call_launch(call, err);
 	if (rc)
 		return rc;
-	if (call->opener)
-		ch->state = CHANNEL_OPENING;
 	list_push(&ch->active, call);
-	ch->n_busy++;
+	if (call->deadline_ms < ch->due_ms) {
+		ch->due_ms = call->deadline_ms;
+		h2_due(ch->h2, ch->due_ms);
+	}
 	return 0;
 }
 
-static void call_finish(struct grpc_call *call, const struct grpc_result *result)
-{
-	const struct grpc_handler *handler = call->handler;
-	void *arg = call->arg;
-
-	call_retire(call);
-	handler->done(arg, result);
-}
-
-static void call_fail(struct grpc_call *call, const struct err *err)
-{
-	struct grpc_result result = { .code = GRPC_NONE, .message = "", .err = *err };
-
-	call_finish(call, &result);
-}
-
-/* ---- the channel's life ---- */
-
-static void channel_start_queued(struct grpc_channel *ch)
+/* Begins it once more, on a new connection; false when it can't be. */
+static bool call_retry(struct grpc_call *call)
 {
 	struct err err = { 0 };
 
-	while (ch->queued && ch->state != CHANNEL_OPENING) {
-		struct grpc_call *call = ch->queued;
-
-		list_remove(call);
-		ch->n_busy--;
-		if (call_dispatch(call, &err)) {
-			/* It is in no list now: count it once more, so that retiring is the same
-			 * for all. */
-			list_push(&ch->active, call);
-			ch->n_busy++;
-			call_fail(call, &err);
-		}
-	}
-}
-
-static void channel_fail_queued(struct grpc_channel *ch, const struct err *err)
-{
-	struct grpc_call *call, *stop = NULL;
-
-	/* What a handler starts meanwhile comes behind the last one of now. */
-	for (call = ch->queued; call; call = call->next)
-		stop = call;
-	while (ch->queued) {
-		call = ch->queued;
-		call_fail(call, err);
-		if (call == stop)
-			break;
-	}
-}
-
-static void channel_shut_sockets(struct grpc_channel *ch)
-{
-	size_t i;
-
-	/* libcurl keeps a connection that a cancelled stream was on; only the socket's end makes it
-	 * let go. */
-	for (i = 0; i < SOCKETS_MAX; i++)
-		if (ch->sockets[i] != CURL_SOCKET_BAD)
-			shutdown(ch->sockets[i], SHUT_RDWR);
-}
-
-static void channel_lost(struct grpc_channel *ch)
-{
-	if (ch->state == CHANNEL_DOWN)
-		return;
-	ch->state = CHANNEL_DOWN;
-	ch->generation++;
-	channel_shut_sockets(ch);
+	if (call->again || call->left || call->answered || call->open)
+		return false;
+	call->again = true;
+	call->id = 0;
+	list_remove(call);
+	if (!call_dispatch(call, &err))
+		return true;
+	list_push(&call->ch->ended, call);
+	call->failure = err;
+	return true;
 }
 
 /* ---- the end of a call ---- */
@@ -518,40 +383,6 @@ static enum err_code code_of_status(int status)
 	}
 }
 
-/* An answer that is none of gRPC's: says what it is instead. */
-static int call_not_grpc(const struct grpc_call *call, struct err *err)
-{
-	const char *where = call->ch->endpoint->text;
-	long status = call->http_status, version = 0;
-
-	curl_easy_getinfo(call->easy, CURLINFO_HTTP_VERSION, &version);
-	if (version && version != CURL_HTTP_VERSION_2_0)
-		return err_set(err, ERR_PROTO,
-			"%s answers in HTTP/1.1 (status %ld), and gRPC needs HTTP/2: that is no "
-			"etcd, or a "
-			"proxy before it. Check the endpoint",
-			where, status);
-	if (status >= 300 && status < 400)
-		return err_set(err, ERR_PROTO,
-			"%s redirects to \"%s\" (status %ld), which is not followed: that is no "
-			"etcd. "
-			"Check the endpoint",
-			where, call->redirect.s, status);
-	if (status == 401 || status == 403)
-		return err_set(err, ERR_AUTH,
-			"something before etcd at %s refused us (HTTP status %ld). Check the proxy "
-			"there",
-			where, status);
-	if (status == 429 || status == 502 || status == 503 || status == 504)
-		return err_set(err, ERR_BUSY,
-			"a proxy at %s can't reach etcd now (HTTP status %ld)", where, status);
-	return err_set(err, ERR_PROTO,
-		"%s answers with a page, not with gRPC (HTTP status %ld): that is no etcd, or a "
-		"proxy "
-		"before it. Check the endpoint",
-		where, status);
-}
-
 static int call_status_error(const struct grpc_call *call, struct err *err)
 {
 	const char *where = call->ch->endpoint->text;
@@ -560,202 +391,195 @@ static int call_status_error(const struct grpc_call *call, struct err *err)
 		call->message.len ? call->message.s : "an error without a message");
 }
 
-static bool call_never_spoke(const struct grpc_call *call, CURLcode rc)
+/* A stream that the server ended in the middle. */
+static int call_reset_error(const struct grpc_call *call, struct err *err)
 {
-	if (!call->opener || call->answered)
-		return false;
-	/* A plain server that is greeted in TLS hangs up; one that refuses us in TLS says so in an
-	 * alert. */
-	if (rc == CURLE_SSL_CONNECT_ERROR)
-		return strstr(call->detail, "SYSCALL") || strstr(call->detail, "unexpected eof");
-	switch (rc) {
-	case CURLE_HTTP2:
-	case CURLE_HTTP2_STREAM:
-	case CURLE_RECV_ERROR:
-	case CURLE_SEND_ERROR:
-	case CURLE_GOT_NOTHING:
-	case CURLE_PARTIAL_FILE:
-	case CURLE_WEIRD_SERVER_REPLY:
-	case CURLE_UNSUPPORTED_PROTOCOL:
-		return true;
-	default:
-		return false;
-	}
-}
+	const char *where = call->ch->endpoint->text;
 
-static double call_seconds(const struct grpc_call *call)
-{
-	double seconds = 0;
-
-	curl_easy_getinfo(call->easy, CURLINFO_TOTAL_TIME, &seconds);
-	return seconds;
-}
-
-/* Fills err with why the transfer failed; the result is its code. */
-static int call_transport_error(struct grpc_call *call, CURLcode rc, struct err *err)
-{
-	const struct grpc_channel *ch = call->ch;
-	const char *where = ch->endpoint->text;
-	int64_t left = call->deadline_ms - http_loop_now_ms(ch->loop);
-
-	if (call->failure.code) {
-		*err = call->failure;
-		return err_prefix(err, "%s sent what can't be used", where);
-	}
-	if (call->denied && call->left && !*call->left)
-		return err_set(err, ERR_IO,
-			"the connection to %s was lost before anything was sent", where);
-	if (rc == CURLE_WRITE_ERROR && !call->is_grpc)
-		return call_not_grpc(call, err);
-	if (call_never_spoke(call, rc) && !strstr(call->detail, "alert") && left > 100)
-		return http_diagnose(
-			err, ch->endpoint, ch->settings, left < DIAGNOSE_MS ? left : DIAGNOSE_MS);
 	if (call->answered && !grpc_frames_whole(&call->frames))
 		return err_set(err, ERR_PROTO, "%s broke off in the middle of an answer", where);
-	if (rc == CURLE_OPERATION_TIMEDOUT && !call->opener)
-		return err_set(err, ERR_TIMEOUT,
-			"%s did not answer within %.1f s: the connection is there, and it is "
-			"silent: it may "
-			"hang, or be overloaded",
-			where, call_seconds(call));
-	return http_error(err, call->easy, rc, ch->endpoint, ch->settings, call->detail);
+	if (call->code == NGHTTP2_REFUSED_STREAM)
+		return err_set(err, ERR_BUSY, "%s refused a request on its connection", where);
+	return err_set(err, ERR_PROTO, "%s broke off an answer (HTTP/2 reset, %s)", where,
+		nghttp2_http2_strerror(call->code));
 }
 
-static void call_judge(struct grpc_call *call, CURLcode rc, struct grpc_result *result)
+static void call_judge(struct grpc_call *call, struct grpc_result *result)
 {
+	const char *where = call->ch->endpoint->text;
+
 	result->code = GRPC_NONE;
 	result->message = call->message.s;
-	if (call->failure.code || (rc != CURLE_OK && call->status < 0))
-		call_transport_error(call, rc, &result->err);
+	if (call->failure.code)
+		result->err = call->failure;
 	else if (call->status > 0)
 		call_status_error(call, &result->err);
+	else if (call->status < 0 && call->code != NGHTTP2_NO_ERROR)
+		call_reset_error(call, &result->err);
 	else if (!call->is_grpc)
 		call_not_grpc(call, &result->err);
 	else if (!grpc_frames_whole(&call->frames))
-		err_set(&result->err, ERR_PROTO, "%s broke off in the middle of an answer",
-			call->ch->endpoint->text);
+		err_set(&result->err, ERR_PROTO, "%s broke off in the middle of an answer", where);
 	else if (call->status < 0)
-		err_set(&result->err, ERR_PROTO, "%s ended an answer without a status",
-			call->ch->endpoint->text);
+		err_set(&result->err, ERR_PROTO, "%s ended an answer without a status", where);
 	if (!call->failure.code && call->status >= 0)
 		result->code = (enum grpc_code)call->status;
 }
 
-/* A deadline of one call says nothing of the connection; most else means that it is gone. */
-static bool call_broke_connection(const struct grpc_call *call, CURLcode rc)
+static void call_finish(struct grpc_call *call)
 {
-	switch (rc) {
-	case CURLE_OK:
-	case CURLE_WRITE_ERROR:
-	case CURLE_HTTP2_STREAM:
-		return false;
-	case CURLE_OPERATION_TIMEDOUT:
-		return call->opener && !call->answered;
-	default:
-		return true;
-	}
-}
-
-static bool call_retry(struct grpc_call *call)
-{
-	struct err err = { 0 };
-
-	/* What changes something goes on the connection that is there, or nowhere. */
-	if (!call->denied || call->again || call->left)
-		return false;
-	channel_lost(call->ch);
-	call->again = true;
-	call->ch->n_busy--;
-	list_remove(call);
-	if (!call_dispatch(call, &err))
-		return true;
-	list_push(&call->ch->active, call);
-	call->ch->n_busy++;
-	return false;
-}
-
-static void call_done(struct http_owner *owner, CURLcode rc)
-{
-	struct grpc_call *call = (struct grpc_call *)(void *)owner;
-	struct grpc_channel *ch = call->ch;
+	const struct grpc_handler *handler = call->handler;
 	struct grpc_result result = { 0 };
-	bool opener = call->opener && ch->state == CHANNEL_OPENING;
 	struct str message;
+	void *arg = call->arg;
 
-	call->added = false;
-	if (call_retry(call))
+	if (call->code == NGHTTP2_REFUSED_STREAM && !call->failure.code && call_retry(call))
 		return;
-	call_judge(call, rc, &result);
+	call_judge(call, &result);
 	str_init(&message, HEADER_TEXT_MAX);
 	str_add(&message, result.message);
 	result.message = message.s;
-	if (call_broke_connection(call, rc) || (opener && !call->answered))
-		channel_lost(ch);
-	else if (opener)
-		ch->state = CHANNEL_UP;
-	call_finish(call, &result);
-	if (opener && ch->state == CHANNEL_DOWN)
-		channel_fail_queued(ch, &result.err);
-	channel_start_queued(ch);
+	call_retire(call);
+	handler->done(arg, &result);
 	str_release(&message);
 }
 
-/* ---- what callers use ---- */
+/* ---- the channel's life ---- */
 
-static void channel_headers(struct grpc_channel *ch, const char *token)
+static void channel_expire(struct grpc_channel *ch)
 {
-	struct curl_slist *list = NULL;
-	struct str line;
+	int64_t now_ms = http_loop_now_ms(ch->loop);
+	struct grpc_call *call, *next;
 
-	list = curl_slist_append(list, "content-type: application/grpc");
-	list = curl_slist_append(list, "te: trailers");
-	list = curl_slist_append(list, "user-agent: " PACKAGE_NAME "/" PACKAGE_VERSION);
-	list = curl_slist_append(list, "accept:");
-	list = curl_slist_append(list, "expect:");
-	if (token) {
-		str_init(&line, 65536);
-		str_addf(&line, "authorization: %s", token);
-		list = curl_slist_append(list, line.s);
-		explicit_bzero(line.s, line.len);
-		str_release(&line);
+	if (now_ms < ch->due_ms)
+		return;
+	ch->due_ms = INT64_MAX;
+	for (call = ch->active; call; call = next) {
+		next = call->next;
+		if (call->deadline_ms > now_ms) {
+			if (call->deadline_ms < ch->due_ms)
+				ch->due_ms = call->deadline_ms;
+			continue;
+		}
+		/* libcurl keeps the time of who waits for its connection, and says what took it. */
+		if (ch->state == CHANNEL_OPENING && now_ms < call->deadline_ms + OPENING_GRACE_MS) {
+			ch->due_ms = call->deadline_ms + OPENING_GRACE_MS;
+			continue;
+		}
+		h2_late(ch->h2, (double)(now_ms - call->started_ms) / 1000, &call->failure);
+		/* A deadline of one call says nothing of a connection on which others were
+		 * answered. */
+		if (!h2_spoke(ch->h2))
+			h2_give_up(ch->h2);
+		call_stop(call);
 	}
-	if (ch->headers) {
-		struct curl_slist *last = ch->headers;
-
-		while (last->next)
-			last = last->next;
-		last->next = ch->retired;
-		ch->retired = ch->headers;
-	}
-	ch->headers = list;
+	h2_due(ch->h2, ch->due_ms);
 }
+
+static void channel_settle(void *arg)
+{
+	struct grpc_channel *ch = arg;
+
+	channel_expire(ch);
+	while (ch->ended)
+		call_finish(ch->ended);
+}
+
+static void channel_opened(void *arg)
+{
+	struct grpc_channel *ch = arg;
+	struct grpc_call *call, *next;
+
+	ch->state = CHANNEL_UP;
+	for (call = ch->active; call; call = next) {
+		next = call->next;
+		if (call_launch(call, &call->failure))
+			call_stop(call);
+	}
+	h2_due(ch->h2, ch->ended ? INT64_MIN : ch->due_ms);
+}
+
+/* What a call is told whose connection is gone. */
+static void call_lost(struct grpc_call *call, bool spoke, const struct err *err)
+{
+	const char *where = call->ch->endpoint->text;
+
+	call->id = 0;
+	if (spoke && call_retry(call))
+		return;
+	if (call->answered && !grpc_frames_whole(&call->frames))
+		err_set(&call->failure, ERR_PROTO, "%s broke off in the middle of an answer",
+			where);
+	else if (spoke && call->left && !*call->left)
+		err_set(&call->failure, ERR_IO,
+			"the connection to %s was lost before anything was sent", where);
+	else
+		call->failure = *err;
+	call_end(call);
+}
+
+static void channel_lost(void *arg, bool spoke, const struct err *err)
+{
+	struct grpc_channel *ch = arg;
+	struct grpc_call *lost = ch->active;
+
+	ch->state = CHANNEL_DOWN;
+	ch->generation++;
+	ch->active = NULL;
+	ch->due_ms = INT64_MAX;
+	/* What is begun meanwhile is on a new connection. */
+	if (lost)
+		lost->link = &lost;
+	while (lost)
+		call_lost(lost, spoke, err);
+	while (ch->ended)
+		call_finish(ch->ended);
+}
+
+static const struct h2_handler channel_handler = {
+	.opened = channel_opened,
+	.lost = channel_lost,
+	.settle = channel_settle,
+	.header = call_header,
+	.data = call_data,
+	.body = call_body,
+	.ended = call_ended,
+};
+
+/* ---- what callers use ---- */
 
 struct grpc_channel *grpc_channel_new(struct http_loop *loop, const struct http_endpoint *endpoint,
 	const struct http_settings *settings)
 {
 	struct grpc_channel *ch = xcalloc(1, sizeof(*ch));
-	size_t i;
 
 	ch->loop = loop;
 	ch->endpoint = endpoint;
-	ch->settings = settings;
-	for (i = 0; i < SOCKETS_MAX; i++)
-		ch->sockets[i] = CURL_SOCKET_BAD;
-	if (endpoint->connect_to)
-		ch->connect_to = curl_slist_append(NULL, endpoint->connect_to);
-	channel_headers(ch, NULL);
+	ch->due_ms = INT64_MAX;
+	ch->h2 = h2_new(loop, endpoint, settings, &channel_handler, ch);
 	return ch;
 }
 
 void grpc_channel_drop(struct grpc_channel *ch)
 {
-	while (ch->active)
+	h2_close(ch->h2);
+	while (ch->active) {
+		ch->active->id = 0;
 		call_retire(ch->active);
-	while (ch->queued)
-		call_retire(ch->queued);
+	}
+	while (ch->ended)
+		call_retire(ch->ended);
+	ch->due_ms = INT64_MAX;
 	if (ch->state != CHANNEL_DOWN)
-		channel_lost(ch);
-	channel_shut_sockets(ch);
+		ch->generation++;
+	ch->state = CHANNEL_DOWN;
+}
+
+static void token_free(char *token)
+{
+	if (token)
+		explicit_bzero(token, strlen(token));
+	free(token);
 }
 
 void grpc_channel_free(struct grpc_channel *ch)
@@ -768,9 +592,8 @@ void grpc_channel_free(struct grpc_channel *ch)
 		list_remove(call);
 		call_free(call);
 	}
-	curl_slist_free_all(ch->headers);
-	curl_slist_free_all(ch->retired);
-	curl_slist_free_all(ch->connect_to);
+	h2_free(ch->h2);
+	token_free(ch->token);
 	free(ch);
 }
 
@@ -781,12 +604,13 @@ void grpc_channel_connect_limit(struct grpc_channel *ch, int64_t limit_ms)
 
 void grpc_channel_authorize(struct grpc_channel *ch, const char *token)
 {
-	channel_headers(ch, token);
+	token_free(ch->token);
+	ch->token = token ? xstrdup(token) : NULL;
 }
 
 bool grpc_channel_up(const struct grpc_channel *ch)
 {
-	return ch->state == CHANNEL_UP;
+	return ch->state == CHANNEL_UP && h2_spoke(ch->h2);
 }
 
 size_t grpc_channel_busy(const struct grpc_channel *ch)
@@ -801,68 +625,77 @@ unsigned grpc_channel_generation(const struct grpc_channel *ch)
 
 struct grpc_cost grpc_channel_take_cost(struct grpc_channel *ch)
 {
-	struct grpc_cost cost = ch->cost;
+	struct grpc_cost cost = { .requests = ch->requests };
 
-	memset(&ch->cost, 0, sizeof(ch->cost));
+	h2_take_bytes(ch->h2, &cost.bytes_in, &cost.bytes_out);
+	ch->requests = 0;
 	return cost;
+}
+
+static void call_metadata(struct grpc_call *call, const char *line)
+{
+	char *colon;
+
+	free(call->metadata);
+	call->metadata = line ? xstrdup(line) : NULL;
+	colon = line ? strstr(call->metadata, ": ") : NULL;
+	if (!colon)
+		return;
+	*colon = '\0';
+	memmove(colon + 1, colon + 2, strlen(colon + 2) + 1);
+}
+
+static void call_fill(struct grpc_call *call, const struct grpc_request *request)
+{
+	call->max_message = request->max_message;
+	call->started_ms = http_loop_now_ms(call->ch->loop);
+	call->deadline_ms = request->deadline_ms;
+	call->open = request->open;
+	call->secret = request->secret;
+	call->left = request->sent;
+	call->again = false;
+	if (!call->method || strcmp(call->method, request->method) != 0) {
+		free(call->method);
+		call->method = xstrdup(request->method);
+	}
+	call_metadata(call, request->metadata);
+	str_clear(&call->upload);
+	if (request->body || !request->open)
+		grpc_frame_add(&call->upload, request->body, request->len);
+	call_reset(call);
 }
 
 struct grpc_call *grpc_start(struct grpc_channel *ch, const struct grpc_request *request,
 	const struct grpc_handler *handler, void *arg, struct err *err)
 {
 	struct grpc_call *call = call_new(ch);
+	int rc = 0;
 
-	if (!call) {
-		err_set(err, ERR_NOMEM, "libcurl made no handle");
-		return NULL;
-	}
 	call->handler = handler;
 	call->arg = arg;
-	call->max_message = request->max_message;
-	call->deadline_ms = request->deadline_ms;
-	call->open = request->open;
-	call->bulk = request->bulk;
-	call->secret = request->secret;
-	call->left = request->sent;
-	call->again = false;
-	free(call->metadata.data);
-	call->metadata.data = request->metadata ? xstrdup(request->metadata) : NULL;
-	str_clear(&call->url);
-	str_addf(&call->url, "%s%s", ch->endpoint->url, request->method);
-	str_clear(&call->upload);
-	if (request->body || !request->open)
-		grpc_frame_add(&call->upload, request->body, request->len);
-	if (call->upload.full || call->url.full) {
-		call_retire(call);
-		err_set(err, ERR_LIMIT, "a request that is too long to be sent");
-		return NULL;
-	}
-	if (call_dispatch(call, err)) {
-		call_retire(call);
-		return NULL;
-	}
-	return call;
+	ch->n_busy++;
+	call_fill(call, request);
+	if (call->upload.full)
+		rc = err_set(err, ERR_LIMIT, "a request that is too long to be sent");
+	if (!rc)
+		rc = call_dispatch(call, err);
+	if (!rc)
+		return call;
+	call_retire(call);
+	return NULL;
 }
 
 void grpc_send(struct grpc_call *call, const void *body, size_t len)
 {
 	grpc_frame_add(&call->upload, body, len);
-	call->ch->cost.requests++;
-	call->ch->cost.bytes_out += len + GRPC_HEAD;
-	if (call->paused && call->added) {
+	call->ch->requests++;
+	if (call->paused && call->id) {
 		call->paused = false;
-		curl_easy_pause(call->easy, CURLPAUSE_CONT);
+		h2_resume(call->ch->h2, call->id);
 	}
 }
 
 void grpc_cancel(struct grpc_call *call)
 {
-	struct grpc_channel *ch = call->ch;
-	bool opener = call->opener && call->added && ch->state == CHANNEL_OPENING;
-
 	call_retire(call);
-	if (opener) {
-		channel_lost(ch);
-		channel_start_queued(ch);
-	}
 }

@@ -6,7 +6,7 @@
 #include "io/http.h"
 
 /*
- * gRPC over libcurl's HTTP/2, as a client: unary calls and streams, many at once on one connection
+ * gRPC over HTTP/2 (h2.h), as a client: unary calls and streams, many at once on one connection
  * (gRPC's "PROTOCOL-HTTP2"). Single-threaded: everything happens within http_loop_step of the
  * channel's loop.
  */
@@ -53,16 +53,15 @@ struct grpc_request {
 	const void *body;     /* one message; copied */
 	size_t len;
 	bool open;   /* a stream whose upload stays open (grpc_send); body may be NULL then */
-	bool bulk;   /* the answer may be large: read it in large pieces */
 	bool secret; /* the body is wiped from memory when it was sent */
 	size_t max_message;  /* the largest message to take */
 	int64_t deadline_ms; /* our monotonic clock; INT64_MAX: none */
 	/*
 	 * For a call that changes something: set to true as soon as a byte of the body may have
-	 * left. Such a call goes on the connection that is there and is never started again,
-	 * neither by us nor by libcurl, which else repeats a request when a connection that it used
-	 * again turns out to be dead. Must live until the call is done, or its channel dropped.
-	 * NULL: a call that only reads.
+	 * left. Such a call goes on the connection that is there and is never started again, where
+	 * one that only reads is begun once more when its connection turns out to be dead. What had
+	 * come on that connection by then is taken in first. Must live until the call is done, or
+	 * its channel dropped. NULL: a call that only reads.
 	 */
 	bool *sent;
 };
@@ -71,8 +70,7 @@ struct grpc_request {
 struct grpc_channel *grpc_channel_new(struct http_loop *loop, const struct http_endpoint *endpoint,
 	const struct http_settings *settings);
 /*
- * Frees a channel without calls: after grpc_channel_drop of all channels and then http_loop_free,
- * since libcurl tells a channel of its connections' end.
+ * Frees a channel without calls, after grpc_channel_drop.
  */
 void grpc_channel_free(struct grpc_channel *ch);
 

@@ -32,16 +32,15 @@ static bool error_has(const char *detail, const char *words)
 	return detail && strstr(detail, words);
 }
 
-static int error_timeout(struct err *err, CURL *easy, const struct http_endpoint *e)
+int http_error_late(struct err *err, CURL *easy, const struct http_endpoint *e, double seconds)
 {
-	double lookup = 0, connect = 0, tls = 0, total = 0;
+	double lookup = 0, connect = 0, tls = 0;
 	const char *phase =
 		"it took the request and does not answer: it may hang, or be overloaded";
 
 	curl_easy_getinfo(easy, CURLINFO_NAMELOOKUP_TIME, &lookup);
 	curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME, &connect);
 	curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME, &tls);
-	curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME, &total);
 	if (lookup <= 0)
 		phase = "its name was not found in time: check the name server";
 	else if (connect <= 0)
@@ -49,7 +48,15 @@ static int error_timeout(struct err *err, CURL *easy, const struct http_endpoint
 	else if (e->tls && tls <= 0)
 		phase = "it took the connection, and the TLS handshake does not end";
 	return err_set(
-		err, ERR_TIMEOUT, "%s did not answer within %.1f s: %s", e->text, total, phase);
+		err, ERR_TIMEOUT, "%s did not answer within %.1f s: %s", e->text, seconds, phase);
+}
+
+static int error_timeout(struct err *err, CURL *easy, const struct http_endpoint *e)
+{
+	double total = 0;
+
+	curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME, &total);
+	return http_error_late(err, easy, e, total);
 }
 
 static int error_certificate(struct err *err, const struct http_endpoint *e,

@@ -8,27 +8,24 @@
 #include "base/text.h"
 
 #include <limits.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 enum {
 	TEXT_MAX = 1024,
 	SHOWN_MAX = 300,
 	STEP_MAX_MS = 60000,
-	BUNDLE_LEAST = 4, /* transfers, from which on it is worth the while */
-	BUNDLES_MAX = 64, /* connections; what is beyond them is sent as it comes */
+	LINES_MAX = 256,
 };
 
 struct http_loop {
 	CURLM *multi;
 	long connections;
 	const struct clock_source *clock;
-	curl_socket_t bundles[BUNDLES_MAX];
-	size_t n_bundles;
-	size_t n_running; /* transfers */
+	struct http_line **lines; /* NULL: left while they were walked */
+	size_t n_lines, cap_lines;
+	struct curl_waitfd *fds; /* what a step waits for, kept for the next one */
+	size_t cap_fds;
 };
 
 static CURLM *multi_new(long connections)
@@ -88,6 +85,8 @@ void http_loop_free(struct http_loop *loop)
 	if (!loop)
 		return;
 	curl_multi_cleanup(loop->multi);
+	free(loop->lines);
+	free(loop->fds);
 	free(loop);
 }
 
@@ -100,63 +99,32 @@ int http_loop_add(struct http_loop *loop, CURL *easy, struct err *err)
 {
 	CURLMcode rc = curl_multi_add_handle(loop->multi, easy);
 
-	if (rc == CURLM_OK) {
-		loop->n_running++;
+	if (rc == CURLM_OK)
 		return 0;
-	}
 	return err_set(err, ERR_NOMEM, "libcurl took no request: %s", curl_multi_strerror(rc));
 }
 
 void http_loop_remove(struct http_loop *loop, CURL *easy)
 {
-	if (curl_multi_remove_handle(loop->multi, easy) == CURLM_OK)
-		loop->n_running--;
+	curl_multi_remove_handle(loop->multi, easy);
 }
 
-void http_loop_bundle(struct http_loop *loop, curl_socket_t fd)
+int http_loop_join(struct http_loop *loop, struct http_line *line, struct err *err)
 {
-	if (loop->n_bundles < BUNDLES_MAX)
-		loop->bundles[loop->n_bundles++] = fd;
+	if (loop->n_lines == LINES_MAX)
+		return err_set(err, ERR_LIMIT, "more than %d connections at once", LINES_MAX);
+	MEM_GROW(loop->lines, loop->n_lines, loop->cap_lines);
+	loop->lines[loop->n_lines++] = line;
+	return 0;
 }
 
-void http_loop_forget(struct http_loop *loop, curl_socket_t fd)
+void http_loop_leave(struct http_loop *loop, struct http_line *line)
 {
 	size_t i;
 
-	for (i = 0; i < loop->n_bundles; i++)
-		if (loop->bundles[i] == fd)
-			loop->bundles[i--] = loop->bundles[--loop->n_bundles];
-}
-
-/*
- * libcurl writes each frame by itself, three for a small call, and with TCP_NODELAY (without which
- * the last one would wait for an acknowledgement) each wakes the server. Linux holds them back
- * until it is told that there are no more (tcp(7), TCP_CORK).
- */
-static void http_loop_cork(struct http_loop *loop, int on)
-{
-#ifdef TCP_CORK
-	size_t i;
-
-	for (i = 0; i < loop->n_bundles; i++)
-		setsockopt(loop->bundles[i], IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
-#else
-	(void)loop;
-	(void)on;
-#endif
-}
-
-/* Drives all transfers as far as they go without waiting. */
-static void http_loop_perform(struct http_loop *loop)
-{
-	bool many = loop->n_running >= BUNDLE_LEAST;
-	int running;
-
-	if (many)
-		http_loop_cork(loop, 1);
-	curl_multi_perform(loop->multi, &running);
-	if (many)
-		http_loop_cork(loop, 0);
+	for (i = 0; i < loop->n_lines; i++)
+		if (loop->lines[i] == line)
+			loop->lines[i] = NULL;
 }
 
 /* Tells the owners of the transfers that ended. */
@@ -168,26 +136,76 @@ static void http_loop_reap(struct http_loop *loop)
 	while ((msg = curl_multi_info_read(loop->multi, &left))) {
 		CURL *easy = msg->easy_handle;
 		CURLcode rc = msg->data.result;
-		char *owner = NULL;
+		struct http_owner *owner;
+		char *private = NULL;
 
 		if (msg->msg != CURLMSG_DONE)
 			continue;
+		curl_easy_getinfo(easy, CURLINFO_PRIVATE, &private);
+		owner = (struct http_owner *)(void *)private;
 		/* msg is gone after this. */
-		http_loop_remove(loop, easy);
-		curl_easy_getinfo(easy, CURLINFO_PRIVATE, &owner);
-		if (owner) {
-			struct http_owner *o = (struct http_owner *)(void *)owner;
+		if (rc != CURLE_OK || !owner || !owner->stays)
+			http_loop_remove(loop, easy);
+		if (owner)
+			owner->done(owner, rc);
+	}
+}
 
-			o->done(o, rc);
-		}
+/* Has all lines send what they have to send, and lists what is to be waited for: wake_fd first. */
+static unsigned http_loop_fds(struct http_loop *loop, int wake_fd, int64_t *until_ms)
+{
+	size_t i, n = 0, kept = 0;
+
+	for (i = 0; i < loop->n_lines; i++)
+		if (loop->lines[i])
+			loop->lines[kept++] = loop->lines[i];
+	loop->n_lines = kept;
+	for (i = 0; i < kept; i++)
+		if (loop->lines[i])
+			loop->lines[i]->flush(loop->lines[i]);
+	if (loop->cap_fds < kept + 1) {
+		loop->cap_fds = 2 * kept + 1;
+		loop->fds = xrealloc(loop->fds, loop->cap_fds, sizeof(*loop->fds));
+	}
+	if (wake_fd >= 0)
+		loop->fds[n++] = (struct curl_waitfd){ .fd = wake_fd, .events = CURL_WAIT_POLLIN };
+	for (i = 0; i < kept; i++) {
+		struct http_line *line = loop->lines[i];
+
+		if (!line)
+			continue;
+		if (line->due_ms < *until_ms)
+			*until_ms = line->due_ms;
+		line->at = n;
+		if (line->fd != CURL_SOCKET_BAD)
+			loop->fds[n++] = (struct curl_waitfd){ .fd = line->fd,
+				.events = CURL_WAIT_POLLIN | (line->room ? CURL_WAIT_POLLOUT : 0) };
+	}
+	return (unsigned)n;
+}
+
+/* Tells the lines of their news, or that their time has come; n: of those that were looked at. */
+static void http_loop_lines(struct http_loop *loop, size_t n)
+{
+	int64_t now_ms = http_loop_now_ms(loop);
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		struct http_line *line = loop->lines[i];
+
+		if (line && ((line->fd != CURL_SOCKET_BAD && loop->fds[line->at].revents) ||
+				    line->due_ms <= now_ms))
+			line->ready(line);
 	}
 }
 
 enum http_step http_loop_step(struct http_loop *loop, int wake_fd, int64_t until_ms)
 {
-	struct curl_waitfd extra = { .fd = wake_fd, .events = CURL_WAIT_POLLIN };
+	unsigned n_fds = http_loop_fds(loop, wake_fd, &until_ms);
 	int64_t wait_ms = until_ms - http_loop_now_ms(loop);
-	int ready = 0;
+	size_t n_lines = loop->n_lines;
+	int ready = 0, running;
+	bool waits = wait_ms > 0;
 
 	if (wait_ms > STEP_MAX_MS)
 		wait_ms = STEP_MAX_MS;
@@ -195,14 +213,15 @@ enum http_step http_loop_step(struct http_loop *loop, int wake_fd, int64_t until
 	 * First the wait, which is none where libcurl has something to do at once (a transfer that
 	 * was just added): then the caller sees what came before anybody waits again.
 	 */
-	if (wait_ms > 0 && curl_multi_poll(loop->multi, &extra, wake_fd >= 0, (int)wait_ms,
-				   &ready) != CURLM_OK)
+	if ((waits || n_fds) && curl_multi_poll(loop->multi, loop->fds, n_fds,
+					waits ? (int)wait_ms : 0, &ready) != CURLM_OK)
 		return HTTP_STEP_TIME;
-	http_loop_perform(loop);
+	http_loop_lines(loop, n_lines);
+	curl_multi_perform(loop->multi, &running);
 	http_loop_reap(loop);
-	if (wake_fd >= 0 && extra.revents)
+	if (wake_fd >= 0 && loop->fds[0].revents)
 		return HTTP_STEP_WOKEN;
-	return wait_ms > 0 ? HTTP_STEP_ACTIVE : HTTP_STEP_TIME;
+	return waits ? HTTP_STEP_ACTIVE : HTTP_STEP_TIME;
 }
 
 static void http_setup_protocols(CURL *easy)

@@ -57,6 +57,7 @@ void http_endpoint_release(struct http_endpoint *e);
 /* One transfer's owner: done is called from http_loop_step when its transfer ended, never from
  * within a callback of curl's. */
 struct http_owner {
+	bool stays; /* one that went well stays in the loop until it is removed */
 	void (*done)(struct http_owner *owner, CURLcode rc);
 };
 
@@ -80,11 +81,20 @@ int http_loop_reset(struct http_loop *loop, struct err *err);
 int http_loop_add(struct http_loop *loop, CURL *easy, struct err *err);
 void http_loop_remove(struct http_loop *loop, CURL *easy);
 /*
- * A connection that carries many requests at once (HTTP/2): what one step sends on it leaves
- * together, and not each frame by itself. To be forgotten before it is closed.
+ * A connection that libcurl made (CURLOPT_CONNECT_ONLY) and on which its owner speaks by itself.
+ * Both callbacks come from http_loop_step; either may take lines away and add some.
  */
-void http_loop_bundle(struct http_loop *loop, curl_socket_t fd);
-void http_loop_forget(struct http_loop *loop, curl_socket_t fd);
+struct http_line {
+	curl_socket_t fd; /* CURL_SOCKET_BAD: not there yet, and only its time counts */
+	bool room;        /* waits for room to send in, as well as for what comes */
+	int64_t due_ms;   /* our monotonic clock; INT64_MAX: never */
+	void (*flush)(struct http_line *line); /* before each wait: send what there is, set room */
+	void (*ready)(struct http_line *line); /* something came, there is room, or it is due */
+	size_t at;                             /* the loop's */
+};
+/* ERR_LIMIT when there are too many. */
+int http_loop_join(struct http_loop *loop, struct http_line *line, struct err *err);
+void http_loop_leave(struct http_loop *loop, struct http_line *line);
 
 /* What ended a wait. */
 enum http_step {
@@ -113,6 +123,9 @@ void http_setup(CURL *easy, const struct http_endpoint *e, const struct http_set
  */
 int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpoint *e,
 	const struct http_settings *settings, const char *detail);
+
+/* The same for one that did not end in time, where we kept the time ourselves. */
+int http_error_late(struct err *err, CURL *easy, const struct http_endpoint *e, double seconds);
 
 /*
  * What listens at an endpoint that did not speak HTTP/2, found out by one plain request each in

@@ -2,6 +2,7 @@ noinst_LIBRARIES += src/libio.a
 src_libio_a_SOURCES = \
 	src/io/grpc.c src/io/grpc.h \
 	src/io/grpc-frame.c src/io/grpc-frame.h \
+	src/io/h2.c src/io/h2.h \
 	src/io/http.c src/io/http.h \
 	src/io/http-endpoint.c \
 	src/io/http-error.c \

@@ -11,7 +11,7 @@
 enum {
 	CONNECT_LEAST_MS = 300,
 	STATUS_LIMIT_MS = 2000,
-	SLICE_MS = 50, /* no step waits longer */
+	SLICE_MS = 50, /* no step waits longer without listening to whoever wakes us */
 	ERRORS_MAX = 600
 };
 
@@ -19,25 +19,16 @@ enum {
 
 int etcd_step(struct etcd *e, int64_t until_ms, struct err *err)
 {
-	/*
-	 * Whoever steps waits for calls. With many on one connection libcurl 7.88.1 now and then
-	 * takes in the end of one while it drives another, and then waits for a socket that has
-	 * nothing more to say (one in fifteen rounds of 20,000 calls hung so). Driven again, it
-	 * finds it.
-	 */
+	enum http_step step = http_loop_step(e->loop, round_wake_fd(e->r), until_ms);
 	int64_t slice_ms = http_loop_now_ms(e->loop) + SLICE_MS;
-	enum http_step step;
 
-	if (until_ms > slice_ms)
-		until_ms = slice_ms;
-	step = http_loop_step(e->loop, round_wake_fd(e->r), until_ms);
 	if (step != HTTP_STEP_WOKEN)
 		return 0;
 	if (round_cancelled(e->r))
 		return err_set(err, ERR_CANCELLED, "asked to stop");
 	/* Woken for something else, which waits until the poll is done; its descriptor stays
 	 * readable. */
-	http_loop_step(e->loop, -1, until_ms);
+	http_loop_step(e->loop, -1, until_ms < slice_ms ? until_ms : slice_ms);
 	return 0;
 }
 

@@ -73,10 +73,7 @@ static bool early_beside(void *arg)
 	return etcd_early_work(e, e->early->last.s, e->early->last.len);
 }
 
-/*
- * Never beside a page: libcurl 7.88.1 loses the trailers of small answers that arrive in the middle
- * of a large one.
- */
+/* Between two pages, and what is known by then is told meanwhile. */
 int etcd_early_leases(struct etcd *e, const char *last, size_t last_len, struct err *err)
 {
 	struct etcd_early *early = e->early;

@@ -189,7 +189,6 @@ int etcd_range_start(
 	Etcdpb__RangeRequest message = ETCDPB__RANGE_REQUEST__INIT;
 	struct grpc_request request = { .method = "/etcdserverpb.KV/Range",
 		.metadata = require_leader,
-		.bulk = true,
 		.max_message = ETCD_RANGE_MAX,
 		.deadline_ms = deadline_ms };
 	struct grpc_call *call;
@@ -487,7 +486,6 @@ struct etcd_watch *etcd_watch_open(struct grpc_channel *ch,
 	struct grpc_request request = { .method = "/etcdserverpb.Watch/Watch",
 		.metadata = require_leader,
 		.open = true,
-		.bulk = true,
 		.max_message = ETCD_ANSWER_MAX,
 		.deadline_ms = INT64_MAX };
 	struct etcd_watch *w = xcalloc(1, sizeof(*w));
