@@ -12,7 +12,8 @@
 /* What the members of an etcd have agreed on: keys, leases, revisions, watches. */
 
 enum {
-	KEY_BYTES = 512 /* what a revision of a key adds to the database, about */
+	KEY_BYTES = 512, /* what a revision of a key adds to the database, about */
+	EVENTS_FIRST = 256
 };
 
 const char *sim_etcd_error_text(enum sim_etcd_error error)
@@ -241,6 +242,48 @@ static void key_free(struct sim_etcd_key *key)
 	free(key);
 }
 
+/* ---- history ---- */
+
+static void event_clear(struct sim_etcd_event *event)
+{
+	free(event->key);
+	free(event->value);
+}
+
+const struct sim_etcd_event *sim_etcd_event(const struct sim_etcd *e, uint64_t i)
+{
+	if (i >= e->n_events || i + e->n_event_slots < e->n_events)
+		return NULL;
+	return &e->events[i % e->n_event_slots];
+}
+
+/* Until it is full grown, nothing of it was overwritten, and number i stands at i. */
+static struct sim_etcd_event *event_slot(struct sim_etcd *e)
+{
+	struct sim_etcd_event *event;
+	size_t n = e->n_event_slots;
+
+	if (e->n_events == n && n < SIM_ETCD_EVENTS_MOST) {
+		e->n_event_slots = n ? 2 * n : EVENTS_FIRST;
+		e->events = xrealloc(e->events, e->n_event_slots, sizeof(*e->events));
+		memset(e->events + n, 0, (e->n_event_slots - n) * sizeof(*e->events));
+	}
+	event = &e->events[e->n_events++ % e->n_event_slots];
+	event_clear(event);
+	return event;
+}
+
+static void note_event(
+	struct world *w, struct sim_etcd *e, const struct sim_etcd_key *key, bool deleted)
+{
+	*event_slot(e) = (struct sim_etcd_event){ .key = xstrdup(key->name),
+		.value = deleted ? NULL : xstrdup(key->value),
+		.create_revision = key->create_revision,
+		.mod_revision = e->revision,
+		.lease = key->lease ? key->lease->id : 0,
+		.at_ms = world_now_ms(w) };
+}
+
 enum sim_etcd_error sim_etcd_put(struct world *w, struct sim_etcd *e, const char *name,
 	const char *value, int64_t lease, struct process *owner, bool new_only,
 	struct sim_etcd_key **ret)
@@ -267,6 +310,7 @@ enum sim_etcd_error sim_etcd_put(struct world *w, struct sim_etcd *e, const char
 	key->value = xstrdup(value);
 	key->owner = owner;
 	key->mod_revision = e->revision;
+	note_event(w, e, key, false);
 	thing_changed(&e->thing);
 	if (made && key->dir->first == key)
 		tell_head(w, key);
@@ -284,6 +328,7 @@ static void key_remove(
 
 	if (led)
 		tell_freed(w, key, why);
+	note_event(w, e, key, true);
 	map_remove(&e->keys, key->name, key->name_len);
 	key_leave_dir(key);
 	key_leave_lease(key);
@@ -550,6 +595,9 @@ static void etcd_free(struct thing *t)
 	watches_free(e->due);
 	for (i = 0; i < e->n_shown; i++)
 		free(e->shown[i].prefix);
+	for (i = 0; i < e->n_event_slots; i++)
+		event_clear(&e->events[i]);
+	free(e->events);
 	sim_etcd_members_free(e);
 	map_release(&e->keys);
 	map_release(&e->dirs);

@@ -22,6 +22,7 @@ enum {
 					election timeouts (config.go, ReqTimeout) */
 	SIM_ETCD_EXPIRE_MOST = 500,  /* leases revoked in one look (leaseRevokeRate / 2) */
 	SIM_ETCD_LOST_WITHIN_MS = 2000,
+	SIM_ETCD_EVENTS_MOST = 16384,
 	SIM_ETCD_TTL_MOST_S = 9000000, /* MaxLeaseTTL is 9e9; so many fit everywhere */
 };
 
@@ -62,6 +63,13 @@ struct sim_etcd_lease {
 	struct sim_etcd_lease *prev, *next; /* in the order in which they were granted */
 };
 
+/* One change of a key, as etcd keeps it until it is compacted. */
+struct sim_etcd_event {
+	char *key, *value; /* value NULL: it was deleted */
+	int64_t create_revision, mod_revision, lease;
+	int64_t at_ms;
+};
+
 struct sim_etcd_member {
 	struct machine *machine;
 	char *endpoint; /* "http://etcd-1:2379" */
@@ -100,6 +108,10 @@ struct sim_etcd {
 	/* leases that went before their time, in the present second or two */
 	int64_t losing, losing_ms, lost, lost_at_ms;
 	struct sim_etcd_watch *due, *due_last; /* told as soon as their member can */
+	/* the newest changes: number i stands at i % n_event_slots */
+	struct sim_etcd_event *events;
+	uint64_t n_events;
+	size_t n_event_slots;
 	/* what a source shows of it: prefixes and keys that are known to matter */
 	struct sim_etcd_shown *shown;
 	size_t n_shown, cap_shown;
@@ -124,6 +136,8 @@ extern const struct thing_ops sim_etcd_ops;
 struct sim_etcd *sim_etcd_new(struct world *w, const char *name, struct machine *const *machines,
 	size_t n_machines, const char *version);
 struct sim_etcd *sim_etcd_find(const struct world *w, const char *name);
+/* Change number i, from 0; NULL: it is not kept any more, or has not happened. */
+const struct sim_etcd_event *sim_etcd_event(const struct sim_etcd *e, uint64_t i);
 /* Adds what a source shows; twice is once. */
 void sim_etcd_show(struct sim_etcd *e, const char *prefix, enum sim_etcd_layout layout, bool exact);
 

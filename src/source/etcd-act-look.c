@@ -59,31 +59,35 @@ static void look_overlap(
 			(uint64_t)t->lease, lease->ttl_s);
 }
 
+void etcd_look_tell(const struct order *order, const struct etcd_target *t,
+	const struct etcd_now *now, const struct etcd_lease_now *lease, struct sight *sight)
+{
+	const struct etcd_candidate *own = etcd_now_find(now, t);
+
+	str_clear(&sight->text);
+	sight->settled = !own || own->create_revision != t->create_revision;
+	if (order->verb == VERB_REVOKE && !lease->gone)
+		sight->settled = false;
+	str_add(&sight->text, sight->settled ? "the key is gone" : "the key is still there");
+	if (own && own->create_revision != t->create_revision)
+		str_addf(&sight->text, ", and was made again (create_revision %" PRId64 ")",
+			own->create_revision);
+	look_leader(t, now, &sight->text);
+	look_overlap(t, lease, sight);
+}
+
 int etcd_look(struct etcd *e, const struct order *order, const struct etcd_target *t,
 	struct sight *sight, struct err *err)
 {
 	struct etcd_now now;
 	struct etcd_lease_now lease;
-	const struct etcd_candidate *own;
 	int rc = etcd_now_read(e, t, &now, err);
 
 	if (rc)
 		return rc;
 	rc = etcd_lease_now_read(e, t->lease, true, &lease, err);
-	if (!rc) {
-		str_clear(&sight->text);
-		own = etcd_now_find(&now, t);
-		sight->settled = !own || own->create_revision != t->create_revision;
-		if (order->verb == VERB_REVOKE && !lease.gone)
-			sight->settled = false;
-		str_add(&sight->text,
-			sight->settled ? "the key is gone" : "the key is still there");
-		if (own && own->create_revision != t->create_revision)
-			str_addf(&sight->text, ", and was made again (create_revision %" PRId64 ")",
-				own->create_revision);
-		look_leader(t, &now, &sight->text);
-		look_overlap(t, &lease, sight);
-	}
+	if (!rc)
+		etcd_look_tell(order, t, &now, &lease, sight);
 	etcd_now_release(&now);
 	etcd_lease_now_release(&lease);
 	return rc;

@@ -15,19 +15,9 @@ enum {
 	SHOWN_MAX = 400
 };
 
-/* All that is read for a plan. */
-struct reading {
-	const struct order *order;
-	const struct etcd_target *t;
-	struct etcd_now now;
-	struct etcd_lease_now lease, next_lease;
-	const struct etcd_candidate *own, *next; /* next: who leads when the target is gone; NULL */
-	bool leads;
-};
-
 /* ---- the same still? ---- */
 
-static void compare_value(struct reading *in, struct plan *plan)
+static void compare_value(struct etcd_reading *in, struct plan *plan)
 {
 	struct str name;
 
@@ -39,7 +29,7 @@ static void compare_value(struct reading *in, struct plan *plan)
 	str_release(&name);
 }
 
-static void compare_now(struct reading *in, struct plan *plan)
+void etcd_plan_compare(struct etcd_reading *in, struct plan *plan)
 {
 	in->own = etcd_now_find(&in->now, in->t);
 	if (!in->own) {
@@ -63,7 +53,7 @@ static void compare_now(struct reading *in, struct plan *plan)
 }
 
 /* What the verb itself asks for. */
-static void check_verb(struct reading *in, struct plan *plan)
+static void check_verb(struct etcd_reading *in, struct plan *plan)
 {
 	if (in->order->verb == VERB_STEP_DOWN && !in->leads)
 		plan_refuse(plan,
@@ -103,7 +93,7 @@ static bool bears_lease(const char *key, int64_t lease)
 	       number == (uint64_t)lease;
 }
 
-static void tell_lease_keys(const struct reading *in, struct plan *plan)
+static void tell_lease_keys(const struct etcd_reading *in, struct plan *plan)
 {
 	bool revoke = in->order->verb == VERB_REVOKE;
 	struct plan_list *list = revoke ? &plan->destroys : &plan->keeps;
@@ -124,7 +114,7 @@ static void tell_lease_keys(const struct reading *in, struct plan *plan)
 	str_release(&key);
 }
 
-static void tell_destroyed(const struct reading *in, struct plan *plan)
+static void tell_destroyed(const struct etcd_reading *in, struct plan *plan)
 {
 	bool revoke = in->order->verb == VERB_REVOKE;
 	char lease[32];
@@ -145,7 +135,7 @@ static void tell_destroyed(const struct reading *in, struct plan *plan)
 
 /* ---- the request ---- */
 
-static void write_delete(const struct reading *in, struct plan *plan)
+static void write_delete(const struct etcd_reading *in, struct plan *plan)
 {
 	struct str key, value;
 
@@ -182,7 +172,7 @@ void etcd_revoke_guard(const struct etcd_lease_now *l, char *buf, size_t size)
 		snprintf(buf, size, "%zu:%016" PRIx64, l->n_keys + l->cut, l->hash);
 }
 
-static void write_revoke(const struct reading *in, struct plan *plan)
+static void write_revoke(const struct etcd_reading *in, struct plan *plan)
 {
 	size_t n = in->lease.n_keys + in->lease.cut;
 	char guard[64];
@@ -200,7 +190,7 @@ static void write_revoke(const struct reading *in, struct plan *plan)
 
 /* ---- who is next ---- */
 
-static void plan_next(const struct reading *in, struct plan *plan)
+static void plan_next(const struct etcd_reading *in, struct plan *plan)
 {
 	struct str name;
 
@@ -247,7 +237,7 @@ static void plan_next(const struct reading *in, struct plan *plan)
 
 /* ---- signs of life, and what happens by itself ---- */
 
-static void plan_life(struct etcd *e, const struct reading *in, struct plan *plan)
+static void plan_life(struct etcd *e, const struct etcd_reading *in, struct plan *plan)
 {
 	const struct etcd_lease_now *l = &in->lease;
 	int64_t ago_s = l->granted_s - l->ttl_s;
@@ -284,7 +274,7 @@ static void plan_life(struct etcd *e, const struct reading *in, struct plan *pla
 }
 
 /* What is unsafe about it here. */
-static void plan_dangers(const struct reading *in, struct plan *plan)
+static void plan_dangers(const struct etcd_reading *in, struct plan *plan)
 {
 	const struct etcd_lease_now *l = &in->lease;
 	bool lives = l->known && !l->gone && !l->denied && l->ttl_s > 0;
@@ -307,7 +297,7 @@ static void plan_dangers(const struct reading *in, struct plan *plan)
 
 /* ---- the cluster ---- */
 
-static void plan_alarms(const struct etcd *e, const struct reading *in, struct plan *plan)
+static void plan_alarms(const struct etcd *e, const struct etcd_reading *in, struct plan *plan)
 {
 	size_t i;
 	bool full = false, corrupt = false;
@@ -373,7 +363,7 @@ static int read_status(struct etcd *e, struct err *err)
 	return 0;
 }
 
-static int read_all(struct etcd *e, struct reading *in, struct plan *plan, struct err *err)
+static int read_all(struct etcd *e, struct etcd_reading *in, struct plan *plan, struct err *err)
 {
 	int rc = etcd_now_read(e, in->t, &in->now, err);
 
@@ -382,7 +372,7 @@ static int read_all(struct etcd *e, struct reading *in, struct plan *plan, struc
 	if (e->cluster_id && in->now.cluster_id && in->now.cluster_id != e->cluster_id)
 		plan_changed(plan, "another etcd cluster answers here now");
 	else
-		compare_now(in, plan);
+		etcd_plan_compare(in, plan);
 	if (plan->verdict == PLAN_READY)
 		rc = etcd_lease_now_read(e, in->t->lease, true, &in->lease, err);
 	if (!rc && plan->verdict == PLAN_READY && in->next)
@@ -392,7 +382,7 @@ static int read_all(struct etcd *e, struct reading *in, struct plan *plan, struc
 	return rc;
 }
 
-static void make_plan(struct etcd *e, struct reading *in, struct plan *plan)
+void etcd_plan_make(struct etcd *e, struct etcd_reading *in, struct plan *plan)
 {
 	check_verb(in, plan);
 	if (plan->verdict == PLAN_CHANGED)
@@ -406,19 +396,26 @@ static void make_plan(struct etcd *e, struct reading *in, struct plan *plan)
 	plan_life(e, in, plan);
 	plan_dangers(in, plan);
 	plan_alarms(e, in, plan);
-	plan_permission(e, plan);
+}
+
+void etcd_reading_release(struct etcd_reading *in)
+{
+	etcd_now_release(&in->now);
+	etcd_lease_now_release(&in->lease);
+	etcd_lease_now_release(&in->next_lease);
 }
 
 int etcd_plan(struct etcd *e, const struct order *order, const struct etcd_target *t,
 	struct plan *plan, struct err *err)
 {
-	struct reading in = { .order = order, .t = t };
+	struct etcd_reading in = { .order = order, .t = t };
 	int rc = read_all(e, &in, plan, err);
 
-	if (!rc && plan->verdict == PLAN_READY)
-		make_plan(e, &in, plan);
-	etcd_now_release(&in.now);
-	etcd_lease_now_release(&in.lease);
-	etcd_lease_now_release(&in.next_lease);
+	if (!rc && plan->verdict == PLAN_READY) {
+		etcd_plan_make(e, &in, plan);
+		if (plan->verdict != PLAN_CHANGED)
+			plan_permission(e, plan);
+	}
+	etcd_reading_release(&in);
 	return rc;
 }

@@ -107,6 +107,21 @@ static void key_find_out(struct effect *effect, const struct etcd_target *t)
 		t->create_revision);
 }
 
+void etcd_say_deleted(const struct etcd_deleted *d, struct effect *effect)
+{
+	str_clear(&effect->answer);
+	effect->kind = d->succeeded ? EFFECT_DONE : EFFECT_CHANGED;
+	if (d->succeeded)
+		str_addf(&effect->answer, "the key was deleted at revision %" PRId64, d->revision);
+	else if (d->there)
+		str_addf(&effect->answer,
+			"the key is another one now (create_revision %" PRId64 ", lease %" PRIx64
+			") or has another value: nothing was deleted",
+			d->create_revision, (uint64_t)d->lease);
+	else
+		str_add(&effect->answer, "the key is not there any more: nothing was deleted");
+}
+
 static int take_deleted(const struct etcd_unary *u, struct effect *effect, struct err *err)
 {
 	struct etcd_deleted d;
@@ -116,17 +131,7 @@ static int take_deleted(const struct etcd_unary *u, struct effect *effect, struc
 		say(effect, EFFECT_UNKNOWN, err->text);
 		return rc;
 	}
-	str_clear(&effect->answer);
-	effect->kind = d.succeeded ? EFFECT_DONE : EFFECT_CHANGED;
-	if (d.succeeded)
-		str_addf(&effect->answer, "the key was deleted at revision %" PRId64, d.revision);
-	else if (d.there)
-		str_addf(&effect->answer,
-			"the key is another one now (create_revision %" PRId64 ", lease %" PRIx64
-			") or has another value: nothing was deleted",
-			d.create_revision, (uint64_t)d.lease);
-	else
-		str_add(&effect->answer, "the key is not there any more: nothing was deleted");
+	etcd_say_deleted(&d, effect);
 	return 0;
 }
 
@@ -166,35 +171,48 @@ int etcd_send_delete(struct etcd *e, const struct etcd_target *t, const struct p
 
 /* ---- the lease ---- */
 
+bool etcd_revoke_holds(const struct etcd_target *t, const struct plan *plan,
+	const struct etcd_now *now, const struct etcd_lease_now *lease, struct effect *effect)
+{
+	const struct etcd_candidate *c = etcd_now_find(now, t);
+	char guard[64];
+
+	if (!c || c->create_revision != t->create_revision || c->lease != t->lease) {
+		say(effect, EFFECT_CHANGED,
+			"the key is not there any more, or another one: nothing was revoked");
+		return false;
+	}
+	etcd_revoke_guard(lease, guard, sizeof(guard));
+	if (str_eq(guard, plan->guard))
+		return true;
+	say(effect, EFFECT_CHANGED,
+		"other keys are on the lease than the forecast told, or it is gone: nothing "
+		"was revoked");
+	return false;
+}
+
+void etcd_say_revoked(int64_t revision, struct effect *effect)
+{
+	str_clear(&effect->answer);
+	effect->kind = EFFECT_DONE;
+	str_addf(&effect->answer, "the lease was revoked; etcd is at revision %" PRId64, revision);
+}
+
 static int revoke_compare(struct etcd *e, const struct etcd_target *t, const struct plan *plan,
 	struct effect *effect, struct err *err)
 {
 	struct etcd_now now;
 	struct etcd_lease_now lease;
-	const struct etcd_candidate *c;
-	char guard[64];
 	int rc = etcd_now_read(e, t, &now, err);
 
 	if (rc)
 		return rc;
-	c = etcd_now_find(&now, t);
-	if (!c || c->create_revision != t->create_revision || c->lease != t->lease)
-		say(effect, EFFECT_CHANGED,
-			"the key is not there any more, or another one: nothing was revoked");
-	etcd_now_release(&now);
-	if (effect->kind == EFFECT_CHANGED)
-		return 0;
 	rc = etcd_lease_now_read(e, t->lease, true, &lease, err);
-	if (rc)
-		return rc;
-	etcd_revoke_guard(&lease, guard, sizeof(guard));
-	if (!str_eq(guard, plan->guard))
-		say(effect, EFFECT_CHANGED,
-			"other keys are on the lease than the forecast told, or it is gone: "
-			"nothing "
-			"was revoked");
+	if (!rc)
+		etcd_revoke_holds(t, plan, &now, &lease, effect);
+	etcd_now_release(&now);
 	etcd_lease_now_release(&lease);
-	return 0;
+	return rc;
 }
 
 static int take_revoked(const struct etcd_unary *u, struct effect *effect)
@@ -207,10 +225,7 @@ static int take_revoked(const struct etcd_unary *u, struct effect *effect)
 	while (wire_next(&w, &f))
 		if (f.number == 1 && f.type == WIRE_BYTES)
 			etcd_header_read(f.bytes, f.len, &header);
-	str_clear(&effect->answer);
-	effect->kind = EFFECT_DONE;
-	str_addf(&effect->answer, "the lease was revoked; etcd is at revision %" PRId64,
-		header.revision);
+	etcd_say_revoked(header.revision, effect);
 	return 0;
 }
 

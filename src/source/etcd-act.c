@@ -340,33 +340,4 @@ static int act_look(void *state, struct round *r, const struct order *order,
 	return rc;
 }
 
-#define DELETE_REQUEST \
-	"a transaction: where the comparison holds, the one key is deleted, else it is only read"
-#define DELETE_GUARD   "the key's create_revision and lease, in the same transaction"
-#define KEY_GUARD      "the key's create_revision, lease and value, in the same transaction"
-#define DELETE_NEEDS   "write permission on the key"
-#define REVOKE_REQUEST "LeaseRevoke: the lease with every key that is on it"
-#define REVOKE_NEEDS   "write permission on every key that is on the lease"
-
-#define DELETES(mech, which, what)                                                          \
-	{                                                                                   \
-		.mechanism = mech, .verb = which, .request = DELETE_REQUEST, .guard = what, \
-		.needs = DELETE_NEEDS, .plan = act_plan, .send = act_send, .look = act_look \
-	}
-#define REVOKES(mech)                                                                             \
-	{                                                                                         \
-		.mechanism = mech, .verb = VERB_REVOKE, .request = REVOKE_REQUEST, .guard = NULL, \
-		.needs = REVOKE_NEEDS, .plan = act_plan, .send = act_send, .look = act_look       \
-	}
-
-const struct act_case etcd_acts[ETCD_ACTS] = {
-	DELETES(MECH_ETCD_ELECTION, VERB_STEP_DOWN, DELETE_GUARD),
-	DELETES(MECH_ETCD_ELECTION, VERB_RELEASE, DELETE_GUARD),
-	REVOKES(MECH_ETCD_ELECTION),
-	DELETES(MECH_ETCD_LOCK, VERB_STEP_DOWN, DELETE_GUARD),
-	DELETES(MECH_ETCD_LOCK, VERB_RELEASE, DELETE_GUARD),
-	REVOKES(MECH_ETCD_LOCK),
-	DELETES(MECH_ETCD_KEY, VERB_STEP_DOWN, KEY_GUARD),
-	DELETES(MECH_ETCD_KEY, VERB_RELEASE, KEY_GUARD),
-	REVOKES(MECH_ETCD_KEY),
-};
+const struct act_case etcd_acts[ETCD_ACTS] = { ETCD_ACT_CASES(act_plan, act_send, act_look) };

@@ -221,6 +221,19 @@ etcd_many_answer etcd_ttl_take;
 /* Takes one answer into a lease; for tests as well. ttl_s and granted_s as etcd says them. */
 void etcd_lease_read(struct etcd_lease *lease, int64_t ttl_s, int64_t granted_s, int64_t now_ms);
 
+/*
+ * What a reading showed, as far as a row is judged by it: a reading that shows the same again needs
+ * no new row. With a hundred keys on a lease that is most of what a quiet second costs.
+ */
+struct etcd_lease_sight {
+	int64_t granted_ms, deadline_ms, renewed_ms;
+	uint32_t others;
+	unsigned phase;
+	bool read, gone, denied;
+};
+struct etcd_lease_sight etcd_lease_look(const struct etcd_lease *lease);
+bool etcd_lease_looks_other(const struct etcd_lease_sight *a, const struct etcd_lease_sight *b);
+
 /* ---- etcd-tell.c ---- */
 void etcd_tell(struct etcd *e);
 /* Tells up to so many names of which all keys were read, up to the last key; false: no more now.

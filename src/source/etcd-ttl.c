@@ -80,20 +80,9 @@ static void lease_others(
 	lease->others = others;
 }
 
-/*
- * What a reading showed, as far as a row is judged by it: a reading that shows the same again needs
- * no new row. With a hundred keys on a lease that is most of what a quiet second costs.
- */
-struct lease_sight {
-	int64_t granted_ms, deadline_ms, renewed_ms;
-	uint32_t others;
-	unsigned phase;
-	bool read, gone, denied;
-};
-
-static struct lease_sight lease_look(const struct etcd_lease *lease)
+struct etcd_lease_sight etcd_lease_look(const struct etcd_lease *lease)
 {
-	struct lease_sight sight = { .granted_ms = lease->granted_ms,
+	struct etcd_lease_sight sight = { .granted_ms = lease->granted_ms,
 		.deadline_ms = lease->deadline_ms,
 		.renewed_ms = lease->renewed_ms,
 		.others = lease->others ? lease->others->n + lease->others->cut : 0,
@@ -109,7 +98,7 @@ static struct lease_sight lease_look(const struct etcd_lease *lease)
 	return sight;
 }
 
-static bool lease_looks_other(const struct lease_sight *a, const struct lease_sight *b)
+bool etcd_lease_looks_other(const struct etcd_lease_sight *a, const struct etcd_lease_sight *b)
 {
 	int64_t moved;
 
@@ -159,12 +148,12 @@ bool etcd_ttl_take(void *arg, const struct etcd_want *want, const struct etcd_un
 {
 	struct etcd *e = arg;
 	struct etcd_lease *lease = etcd_store_lease(e->store, want->lease);
-	struct lease_sight before, after;
+	struct etcd_lease_sight before, after;
 
 	if (!lease) /* all its keys went meanwhile */
 		return u->code != GRPC_NONE;
 	lease->busy = false;
-	before = lease_look(lease);
+	before = etcd_lease_look(lease);
 	if (u->code == GRPC_PERMISSION_DENIED) {
 		/* Newer servers refuse it to whoever may not read all keys on the lease. */
 		lease->denied = true;
@@ -174,10 +163,10 @@ bool etcd_ttl_take(void *arg, const struct etcd_want *want, const struct etcd_un
 	} else if (u->code != GRPC_OK || !take_times(lease, want, u)) {
 		return false;
 	}
-	after = lease_look(lease);
+	after = etcd_lease_look(lease);
 	if (before.read != after.read || before.denied != after.denied)
 		e->schedule.recount = true;
-	if (lease_looks_other(&before, &after))
+	if (etcd_lease_looks_other(&before, &after))
 		etcd_store_touch(e->store, lease);
 	return true;
 }
