@@ -271,8 +271,8 @@ static void locker_start(struct world *w, struct program *g)
 	l->turn++;
 	l->client.connected = l->client.asking = false;
 	l->client.process = g->process;
-	if (!l->client.login.application)
-		l->client.login.application = g->process->identity;
+	if (!*l->client.login.application)
+		snprintf(l->client.login.application, SIMPG_NAME_MAX, "%s", g->process->identity);
 	simpg_client_connect(w, &l->client);
 }
 
@@ -370,8 +370,8 @@ static void user_start(struct world *w, struct program *g)
 
 	u->client.connected = u->client.asking = false;
 	u->client.process = g->process;
-	if (!u->client.login.application)
-		u->client.login.application = g->process->identity;
+	if (!*u->client.login.application)
+		snprintf(u->client.login.application, SIMPG_NAME_MAX, "%s", g->process->identity);
 	simpg_client_connect(w, &u->client);
 }
 

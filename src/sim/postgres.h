@@ -310,7 +310,7 @@ enum simpg_error {
 
 /* How a client connects, as it says once: call->who of a SIMPG_CONNECT is one of these. */
 struct simpg_login {
-	const char *user, *database, *application;
+	char user[SIMPG_NAME_MAX], database[SIMPG_NAME_MAX], application[SIMPG_NAME_MAX];
 	bool any;           /* also a standby (target_session_attrs=any) */
 	net_told *listener; /* told of a NOTIFY: pid and backend_start of the payload; NULL */
 };

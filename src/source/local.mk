@@ -32,7 +32,7 @@ src_libsource_a_SOURCES = \
 	src/source/kubernetes-tell.c \
 	src/source/option.c \
 	src/source/postgres.c src/source/postgres.h \
-	src/source/postgres-act.c src/source/postgres-act.h \
+	src/source/postgres-act.c src/source/postgres-act.h src/source/postgres-acts.def \
 	src/source/postgres-act-look.c \
 	src/source/postgres-act-plan.c \
 	src/source/postgres-act-prepared.c \
@@ -48,5 +48,10 @@ src_libsource_a_SOURCES = \
 	src/source/postgres-sql.c src/source/postgres-sql.h \
 	src/source/postgres-tools.c src/source/postgres-tools.h \
 	src/source/report.c src/source/report.h \
+	src/source/sim-postgres.c src/source/sim-postgres.h \
+	src/source/sim-postgres-act.c \
+	src/source/sim-postgres-hash.c \
+	src/source/sim-postgres-sql.c \
+	src/source/sim-postgres-view.c \
 	src/source/source.c src/source/source.h src/source/act.h \
 	src/source/sources.def

@@ -298,51 +298,18 @@ static int act_look(void *state, struct round *r, const struct order *order,
 	return rc;
 }
 
-/* Signals: PostgreSQL's manual, "Server Signaling Functions"; backend/storage/ipc/signalfuncs.c. */
 const struct act_case postgres_acts[POSTGRES_ACTS] = {
-	{
-		.mechanism = MECH_PG_ADVISORY,
-		.verb = VERB_STEP_DOWN,
-		.request = "SELECT pg_notify(channel, payload), in the lock's own database, on the "
-			   "configured channel",
-		.guard =
-			"pid, backend_start and the granted lock row, in the same statement; "
-			"whoever "
-			"listens compares the payload's pid and backend_start with its own session",
-		.needs = "CONNECT on the lock's database",
-		.plan = act_plan,
-		.send = act_send,
-		.look = act_look,
+#define ACT(id, asks, compares, takes)         \
+	{                                      \
+		.mechanism = MECH_PG_ADVISORY, \
+		.verb = VERB_##id,             \
+		.request = (asks),             \
+		.guard = (compares),           \
+		.needs = (takes),              \
+		.plan = act_plan,              \
+		.send = act_send,              \
+		.look = act_look,              \
 	},
-	{
-		.mechanism = MECH_PG_ADVISORY,
-		.verb = VERB_CANCEL,
-		.request = "SELECT pg_cancel_backend(pid)",
-		.guard =
-			"pid, backend_start, the lock row, and that it executes the same statement "
-			"still (query_start), in the same statement",
-		.needs =
-			"membership in the session's role or in pg_signal_backend; superuser for a "
-			"superuser's session",
-		.plan = act_plan,
-		.send = act_send,
-		.look = act_look,
-	},
-	{
-		.mechanism = MECH_PG_ADVISORY,
-		.verb = VERB_RELEASE,
-		.request = "SELECT pg_terminate_backend(pid); of a prepared transaction ROLLBACK "
-			   "PREPARED, in its own database",
-		.guard =
-			"pid, backend_start and the lock row, in the same statement; of a prepared "
-			"transaction its gid, when it was prepared and the lock row, directly "
-			"before in "
-			"the same session: ROLLBACK PREPARED itself takes no condition",
-		.needs =
-			"membership in the session's role or in pg_signal_backend; superuser for a "
-			"superuser's session; to roll back, being its owner or superuser",
-		.plan = act_plan,
-		.send = act_send,
-		.look = act_look,
-	},
+#include "source/postgres-acts.def"
+#undef ACT
 };

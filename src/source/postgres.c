@@ -140,9 +140,8 @@ static int make_names(struct postgres *p, struct err *err)
 	return 0;
 }
 
-static void postgres_close(void *state)
+void postgres_release(struct postgres *p)
 {
-	struct postgres *p = state;
 	size_t i;
 
 	postgres_session_close(p);
@@ -153,29 +152,38 @@ static void postgres_close(void *state)
 	free(p->poll_sql[0]);
 	free(p->poll_sql[1]);
 	free(p->databases);
-	free(p);
+}
+
+int postgres_init(struct postgres *p, const struct source_config *config, struct err *err)
+{
+	memset(p, 0, sizeof(*p));
+	p->config = config;
+	if (source_option_int(config, "rows") < 1)
+		return err_set(err, ERR_CONFIG, "rows must be 1 or more");
+	read_databases(p);
+	return make_names(p, err);
+}
+
+static void postgres_close(void *state)
+{
+	postgres_release(state);
+	free(state);
 }
 
 static int postgres_open(const struct source_config *config, void **ret_state, struct err *err)
 {
 	struct postgres *p = xcalloc(1, sizeof(*p));
-	int rc;
+	int rc = postgres_init(p, config, err);
 
-	p->config = config;
-	rc = pg_check_conninfo(source_option_text(config, "conninfo"), err);
-	if (!rc && source_option_int(config, "rows") < 1)
-		rc = err_set(err, ERR_CONFIG, "rows must be 1 or more");
+	if (!rc)
+		rc = pg_check_conninfo(source_option_text(config, "conninfo"), err);
 	if (!rc)
 		rc = check_password(config, err);
-	if (!rc)
-		rc = make_names(p, err);
-	if (rc) {
+	if (rc)
 		postgres_close(p);
-		return rc;
-	}
-	read_databases(p);
-	*ret_state = p;
-	return 0;
+	else
+		*ret_state = p;
+	return rc;
 }
 
 static void tell_cost(struct postgres *p, struct round *r, int64_t round_trip_ms)
@@ -280,7 +288,7 @@ static int postgres_ask_and_tell(struct postgres *p, struct round *r, struct err
 	return rc;
 }
 
-static int postgres_poll(void *state, struct round *r, struct err *err)
+int postgres_poll(void *state, struct round *r, struct err *err)
 {
 	struct postgres *p = state;
 	int rc = postgres_ask_and_tell(p, r, err);

@@ -80,6 +80,12 @@ struct pg_moment {
 	size_t n_sessions;
 };
 
+/* Names and databases from the options (postgres.c); released also after an error. */
+int postgres_init(struct postgres *p, const struct source_config *config, struct err *err);
+void postgres_release(struct postgres *p);
+/* The whole of a poll; state is a struct postgres. */
+int postgres_poll(void *state, struct round *r, struct err *err);
+
 /* Reads the server's facts (postgres-facts.c), on a new connection or again. */
 int postgres_facts_read(struct postgres *p, const struct pg_limit *limit, struct err *err);
 void postgres_facts_release(struct pg_facts *facts);

@@ -6,3 +6,6 @@ tests_bin_test_sim_world_LDADD = $(SIM_TEST_LIBS)
 unit_tests += tests/bin/test-sim-etcd
 tests_bin_test_sim_etcd_SOURCES = tests/unit/sim/test-etcd.c tests/unit/unit.h
 tests_bin_test_sim_etcd_LDADD = $(SIM_TEST_LIBS)
+unit_tests += tests/bin/test-sim-postgres
+tests_bin_test_sim_postgres_SOURCES = tests/unit/sim/test-postgres.c tests/unit/unit.h
+tests_bin_test_sim_postgres_LDADD = $(SIM_TEST_LIBS)
