@@ -28,6 +28,11 @@ static bool time_is(int64_t us, const char *text)
 	return str_eq(own, text);
 }
 
+static int pid_at(const char *const *values)
+{
+	return (int)strtol(values[0], NULL, 10);
+}
+
 static struct simpg_key key_at(const char *const *values)
 {
 	return (struct simpg_key){ (uint32_t)strtoul(values[0], NULL, 10),
@@ -66,7 +71,7 @@ static bool has_row(const struct simpg_session *s, const char *const *values)
 /* The guard of every statement that acts on a session: pid, backend_start and the lock row. */
 static struct simpg_session *guarded(struct simpg_link *link, const char *const *values)
 {
-	struct simpg_session *s = simpg_session(link->view->server, atoi(values[0]));
+	struct simpg_session *s = simpg_session(link->view->server, pid_at(values));
 
 	if (!s || !time_is(s->start_us, values[1]) || !has_row(s, values))
 		return NULL;
@@ -110,7 +115,7 @@ static int64_t count_same(const struct simpg_server *server, const struct simpg_
 static void answer_session(
 	struct simpg_link *link, const char *const *values, struct pg_result **ret)
 {
-	const struct simpg_session *s = simpg_session(link->view->server, atoi(values[0]));
+	const struct simpg_session *s = simpg_session(link->view->server, pid_at(values));
 	struct simpg_key key = key_at(&values[1]);
 	struct pg_result *to = *ret = pg_made(SESSION_COLUMNS);
 
@@ -164,7 +169,7 @@ static bool is_like(const struct simpg_session *s, const char *const *values)
 static void answer_look(struct simpg_link *link, const char *const *values, struct pg_result **ret)
 {
 	const struct simpg_server *server = link->view->server;
-	const struct simpg_session *s = simpg_session(server, atoi(values[0])), *other;
+	const struct simpg_session *s = simpg_session(server, pid_at(values)), *other;
 	int64_t same = 0, active = 0;
 
 	if (s && !time_is(s->start_us, values[1]))
@@ -279,7 +284,7 @@ static void answer_queue(struct simpg_link *link, const char *const *values, str
 static void answer_blockers(
 	struct simpg_link *link, const char *const *values, struct pg_result **ret)
 {
-	const struct simpg_session *s = simpg_session(link->view->server, atoi(values[0]));
+	const struct simpg_session *s = simpg_session(link->view->server, pid_at(values));
 	struct str list;
 
 	str_init(&list, 1024);
@@ -317,7 +322,7 @@ static int compare_others(const void *a, const void *b)
 static const struct simpg_owner *owner_of(struct simpg_link *link, const char *const *values)
 {
 	const struct simpg_session *s =
-		values[0] ? simpg_session(link->view->server, atoi(values[0])) : NULL;
+		values[0] ? simpg_session(link->view->server, pid_at(values)) : NULL;
 	const struct simpg_prepared *p;
 
 	if (values[0])
