@@ -48,6 +48,9 @@ src_libsource_a_SOURCES = \
 	src/source/postgres-sql.c src/source/postgres-sql.h \
 	src/source/postgres-tools.c src/source/postgres-tools.h \
 	src/source/report.c src/source/report.h \
+	src/source/sim-etcd.c src/source/sim-etcd.h \
+	src/source/sim-etcd-act.c \
+	src/source/sim-etcd-view.c \
 	src/source/sim-postgres.c src/source/sim-postgres.h \
 	src/source/sim-postgres-act.c \
 	src/source/sim-postgres-hash.c \
