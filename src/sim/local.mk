@@ -19,4 +19,6 @@ src_libsim_a_SOURCES = \
 	src/sim/referee.c src/sim/referee.h \
 	src/sim/score.c src/sim/score.h \
 	src/sim/work.c src/sim/work.h \
-	src/sim/world.c src/sim/world.h
+	src/sim/world.c src/sim/world.h \
+	src/sim/zookeeper.c src/sim/zookeeper.h \
+	src/sim/zookeeper-client.c

@@ -30,8 +30,8 @@ static void connect_again(struct world *w, struct process *p, void *who, int64_t
 static void join(struct world *w, struct sim_zk_candidate *c);
 static void look_before(struct world *w, struct sim_zk_candidate *c);
 
-static void ask(struct world *w, struct sim_zk_candidate *c, int op, int64_t a, int64_t b,
-	net_reply *reply)
+static void ask(
+	struct world *w, struct sim_zk_candidate *c, int op, int64_t a, int64_t b, net_reply *reply)
 {
 	struct net_call call = { .from = c->g.process,
 		.op = op,
@@ -353,8 +353,7 @@ static void candidate_resumed(struct world *w, struct program *g)
 		look_clock(w, g->process, c, c->turn);
 }
 
-static void candidate_asked(
-	const struct world *w, const struct program *g, char *buf, size_t size)
+static void candidate_asked(const struct world *w, const struct program *g, char *buf, size_t size)
 {
 	const struct sim_zk_candidate *c = (const struct sim_zk_candidate *)g;
 	int64_t ago_s = (process_clock_ms(w, g->process) - c->heard_ms) / 1000;

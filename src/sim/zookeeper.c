@@ -410,8 +410,8 @@ static void expired(struct net_call *call)
 
 static void do_connect(struct world *w, struct sim_zk *z, struct net_call *call)
 {
-	struct sim_zk_session *session = call->b ? sim_zk_session(z, call->b)
-						 : session_new(w, z, call->a, call->from);
+	struct sim_zk_session *session =
+		call->b ? sim_zk_session(z, call->b) : session_new(w, z, call->a, call->from);
 
 	if (!session) {
 		expired(call);
@@ -605,9 +605,10 @@ struct sim_zk *sim_zk_new(struct world *w, const char *name, struct machine *con
 	z->leader = (int)z->n_servers - 1;
 	z->epoch = 2 + (int64_t)sim_random_below(world_random(w), 30);
 	z->counter = 100 + (int64_t)sim_random_below(world_random(w), 5000);
-	/* A session's id: the server's number in its first byte, then the time (SessionTrackerImpl). */
-	z->next_session = (int64_t)(1ULL << 56 |
-		((uint64_t)(world_now_us(w) / 1000) << 24 >> 8 & 0x00ffffffffff0000ULL));
+	/* A session's id: the server's number in its first byte, then the time
+	 * (SessionTrackerImpl). */
+	z->next_session = (int64_t)(1ULL << 56 | ((uint64_t)(world_now_us(w) / 1000) << 24 >> 8 &
+							 0x00ffffffffff0000ULL));
 	world_add(w, &z->thing, &sim_zk_ops, name);
 	world_after(w, SIM_ZK_TICK_MS, tick, z, 0, 0);
 	return z;

@@ -6,8 +6,8 @@
 #include "sim/work.h"
 
 /*
- * A ZooKeeper of the built-in world: sessions, and ephemeral sequential znodes for elections, as the
- * Programmer's Guide ("ZooKeeper Sessions", "Ephemeral Nodes", "Sequence Nodes") and the recipe
+ * A ZooKeeper of the built-in world: sessions, and ephemeral sequential znodes for elections, as
+ * the Programmer's Guide ("ZooKeeper Sessions", "Ephemeral Nodes", "Sequence Nodes") and the recipe
  * "Leader Election" have them. Who is alive the ensemble's leader alone decides; a client that is
  * cut off learns that its session expired only when it reaches a server again.
  */
@@ -38,17 +38,17 @@ struct sim_zk_node {
 	char *name; /* "n_0000000042" */
 	char *data; /* who it is */
 	int64_t czxid, sequence;
-	int32_t version; /* of its data: what a delete compares */
+	int32_t version;                /* of its data: what a delete compares */
 	struct sim_zk_session *session; /* ephemeralOwner; NULL: it is persistent */
 	struct process *owner;
 	struct sim_zk_parent *parent;
-	struct sim_zk_node *prev, *next;             /* by their sequence */
+	struct sim_zk_node *prev, *next; /* by their sequence */
 	struct sim_zk_node *session_prev, *session_next;
 	struct sim_zk_watch *watches;
 };
 
 struct sim_zk_parent {
-	char *path; /* "/elections/job" */
+	char *path;      /* "/elections/job" */
 	int64_t counter; /* the next child's sequence */
 	struct sim_zk_node *first, *last;
 	struct sim_zk_parent *next;
@@ -82,15 +82,13 @@ struct sim_zk *sim_zk_find(const struct world *w, const char *name);
 int64_t sim_zk_zxid(const struct sim_zk *z);
 /* The parent of an election, made where it is not there. */
 struct sim_zk_parent *sim_zk_parent(struct sim_zk *z, const char *path);
-struct sim_zk_node *sim_zk_node(
-	const struct sim_zk *z, const char *parent, const char *name);
+struct sim_zk_node *sim_zk_node(const struct sim_zk *z, const char *parent, const char *name);
 struct sim_zk_session *sim_zk_session(const struct sim_zk *z, int64_t id);
 
 /* A znode without a session stays until somebody deletes it. */
 struct sim_zk_node *sim_zk_create(struct world *w, struct sim_zk *z, struct sim_zk_parent *parent,
 	const char *data, struct sim_zk_session *session, struct process *owner);
-void sim_zk_delete(
-	struct world *w, struct sim_zk *z, struct sim_zk_node *node, const char *why);
+void sim_zk_delete(struct world *w, struct sim_zk *z, struct sim_zk_node *node, const char *why);
 /* Ends a session; its ephemeral znodes go. */
 void sim_zk_close(
 	struct world *w, struct sim_zk *z, struct sim_zk_session *session, const char *why);
@@ -106,12 +104,12 @@ enum sim_zk_op {
 			   session, value2: its timeout; NET_FAILED: that session expired */
 	SIM_ZK_PING,    /* a: session; NET_FAILED: expired */
 	SIM_ZK_CREATE,  /* a: session, text: "parent\ndata" -> value: czxid, value2: sequence */
-	SIM_ZK_BEFORE,  /* text: parent, a: own sequence -> value: the sequence of the one before it,
-			   -1: none; value2: 1: its own is there */
-	SIM_ZK_WATCH,   /* text: parent, a: a sequence -> value: 1: sim_zk_told comes once it is gone;
-			   0: it is gone */
-	SIM_ZK_DELETE,  /* text: parent, a: sequence */
-	SIM_ZK_CLOSE    /* a: session */
+	SIM_ZK_BEFORE, /* text: parent, a: own sequence -> value: the sequence of the one before it,
+			  -1: none; value2: 1: its own is there */
+	SIM_ZK_WATCH, /* text: parent, a: a sequence -> value: 1: sim_zk_told comes once it is gone;
+			 0: it is gone */
+	SIM_ZK_DELETE, /* text: parent, a: sequence */
+	SIM_ZK_CLOSE   /* a: session */
 };
 net_serve sim_zk_serve;
 net_told sim_zk_told;

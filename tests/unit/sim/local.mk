@@ -9,3 +9,6 @@ tests_bin_test_sim_etcd_LDADD = $(SIM_TEST_LIBS)
 unit_tests += tests/bin/test-sim-postgres
 tests_bin_test_sim_postgres_SOURCES = tests/unit/sim/test-postgres.c tests/unit/unit.h
 tests_bin_test_sim_postgres_LDADD = $(SIM_TEST_LIBS)
+unit_tests += tests/bin/test-sim-zookeeper
+tests_bin_test_sim_zookeeper_SOURCES = tests/unit/sim/test-zookeeper.c tests/unit/unit.h
+tests_bin_test_sim_zookeeper_LDADD = $(SIM_TEST_LIBS)
