@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,4 +53,10 @@ char *xstrndup(const char *s, size_t len)
 char *xstrdup(const char *s)
 {
 	return xstrndup(s, strlen(s));
+}
+
+size_t mem_size(const void *p)
+{
+	/* It only reads the block's head. */
+	return malloc_usable_size((void *)(uintptr_t)p);
 }

@@ -13,6 +13,8 @@ void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t n, size_t size);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t len);
+/* What a block that these gave really takes, its rounding up included (malloc_usable_size(3)). */
+size_t mem_size(const void *p);
 
 /*
  * Makes room for one more element in a growing array: MEM_GROW(items, n, cap). Evaluates its

@@ -262,6 +262,9 @@ void gate_bind(struct gate_slot *slot, struct fleet *fleet, const struct gate_pl
 		refuse(slot, "there is no source %.*s", (int)(len < 200 ? len : 200), want->id);
 		return;
 	}
+	slot->past = place->past;
+	if (slot->past)
+		gate_policy(slot, fleet, SOURCE_OK, GATE_WAY_COMMAND, &slot->refusals);
 	slot->prod = policy_is_prod(slot->session->config->environment);
 	slot->row = place->row;
 	slot->snap = place->snap;
@@ -297,6 +300,7 @@ void gate_policy(const struct gate_slot *slot, struct fleet *fleet, enum source_
 {
 	const struct source_config *config = slot->session->config;
 	struct policy_facts facts = {
+		.past = slot->past,
 		.read_only = fleet_settings(fleet)->read_only,
 		.source = config->name,
 		.protect = config->protect,

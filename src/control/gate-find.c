@@ -22,7 +22,7 @@ static void find_sources(const struct board *board, const struct gate_want *want
 	size_t i, k;
 
 	for (i = 0; i < n; i++) {
-		places[i] = (struct gate_place){ .row = NULL };
+		places[i] = (struct gate_place){ .row = NULL, .past = board->past };
 		for (k = 0; k < board->n_snapshots; k++) {
 			if (!is_of(wants[i].id, board->snapshots[k]->source))
 				continue;

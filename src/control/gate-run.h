@@ -25,6 +25,7 @@ struct gate_slot {
 	const struct snapshot *snap; /* the board's; NULL */
 	const struct row *cross;     /* the board's; NULL */
 	const struct role *role;     /* the settings'; NULL */
+	bool past;                   /* the board is one of the past */
 	struct plan_list refusals;   /* what spoke against it when it began */
 	bool differs;                /* they mean that it is not what was expected */
 	bool prod;
@@ -77,6 +78,7 @@ struct gate_place {
 	const struct row *row;
 	const struct snapshot *snap; /* of its source; NULL: there is no such source */
 	const struct row *cross;
+	bool past; /* the board is one of the past */
 };
 
 /* gate-find.c: the places of all wants, in one pass over the rows. */

@@ -335,7 +335,7 @@ struct gate *gate_begin(struct fleet *fleet, const struct board *board,
 	settle_ask(gate);
 	pthread_mutex_lock(&gate->mutex);
 	for (i = 0; i < n; i++)
-		if (!post_locked(&gate->slots[i]))
+		if (board->past || !post_locked(&gate->slots[i]))
 			refuse_unread_locked(&gate->slots[i]);
 	if (count_arrived(gate) == n)
 		all_read_locked(gate);

@@ -58,7 +58,7 @@ struct gate_options {
  * Begins. board is the picture that was looked at when the verb was chosen: the order is bound to
  * its facts, by key. Never NULL: an act that can't even begin is one that is over, refused. Several
  * wants are a set: one forecast for all, one confirmation, then one by one, until the first
- * surprise.
+ * surprise. On a board of the past (board_as_past) every act is refused, and nothing is read.
  */
 struct gate *gate_begin(struct fleet *fleet, const struct board *board,
 	const struct gate_want *wants, size_t n, const struct gate_options *options);

@@ -114,6 +114,16 @@ static const struct option_def options_audit[] = {
 	{ .name = NULL },
 };
 
+static const struct option_def options_console[] = {
+	{ .name = "past_mb",
+		.type = OPTION_INT,
+		.fallback = "32",
+		.help = "How many megabytes the console keeps of what it showed before, to go back "
+			"to with < and >. "
+			"0 keeps nothing." },
+	{ .name = NULL },
+};
+
 const struct option_def options_top[] = {
 	{ .name = "sources",
 		.type = OPTION_NAMED,
@@ -145,6 +155,10 @@ const struct option_def options_top[] = {
 	{ .name = "theme",
 		.type = OPTION_TEXT,
 		.help = "The console's theme. By default fitted to the terminal." },
+	{ .name = "console",
+		.type = OPTION_MAP,
+		.fields = options_console,
+		.help = "The console." },
 	{ .name = NULL },
 };
 

@@ -18,7 +18,8 @@
 enum {
 	SETTINGS_FILE_MAX = 1024 * 1024,
 	SETTINGS_NAME_MAX = 64,
-	SETTINGS_SOURCES_MAX = 256
+	SETTINGS_SOURCES_MAX = 256,
+	SETTINGS_PAST_MOST = 4096, /* megabytes */
 };
 
 /* Everything that was allocated and that the settings' const pointers point into. */
@@ -444,6 +445,16 @@ static int read_audit(const struct options_check *check, struct settings *s)
 	return 0;
 }
 
+static int read_console(const struct options_check *check, struct settings *s)
+{
+	const struct yaml_node *map = node_section(s->store->root, "console");
+	const struct yaml_node *node = map ? yaml_get(map, "past_mb") : NULL;
+
+	if (!yaml_int(node, &s->past_mb) || (s->past_mb >= 0 && s->past_mb <= SETTINGS_PAST_MOST))
+		return 0;
+	return options_fail(check, node, "'past_mb' must be 0 to %d", SETTINGS_PAST_MOST);
+}
+
 static void discover(struct settings *s)
 {
 	struct discovered found[DISCOVERY_MAX];
@@ -480,6 +491,8 @@ static int read_tree(const struct options_check *check, struct settings *s)
 		rc = read_thresholds(check, s);
 	if (!rc)
 		rc = read_audit(check, s);
+	if (!rc)
+		rc = read_console(check, s);
 	s->read_only = node_bool(s->store->root, "read_only");
 	s->theme = node_text(s->store->root, "theme");
 	return rc;
@@ -578,6 +591,7 @@ int settings_load(const char *path, int64_t timeout_ms, struct settings **ret, s
 
 	s->store = xcalloc(1, sizeof(*s->store));
 	s->thresholds = thresholds_default();
+	s->past_mb = SETTINGS_PAST_MB;
 	rc = settings_fill(s, path, standard, err);
 	for (i = 0; i < s->n_sources && timeout_ms > 0; i++)
 		s->sources[i].timeout_ms = timeout_ms;

@@ -7,6 +7,10 @@
 
 struct err;
 
+enum {
+	SETTINGS_PAST_MB = 32, /* past_mb by default */
+};
+
 /*
  * The configuration, read and checked. (The header is not called config.h, which is autoconf's.)
  * Everything it points to is its own until settings_free.
@@ -22,6 +26,7 @@ struct settings {
 	struct thresholds thresholds;
 	const char *const *audit_program; /* argv of the audit's second copy, ended by NULL; NULL */
 	bool audit_syslog;
+	int64_t past_mb;              /* what the console keeps of the past, at most */
 	const char *theme;            /* NULL: fitted to the terminal */
 	struct settings_store *store; /* what the pointers above point into */
 	char *note;       /* what discovery leaves out of what the environment says; NULL */

@@ -236,6 +236,40 @@ struct board *board_ref(const struct board *board)
 	return own;
 }
 
+static void role_copy(struct role_view *to, const struct role_view *from)
+{
+	size_t i, n = from->role->n_witnesses;
+
+	*to = *from;
+	to->self = row_ref(from->self);
+	to->witnesses = xcalloc(n, sizeof(*to->witnesses));
+	to->sources = xcalloc(n, sizeof(*to->sources));
+	for (i = 0; i < n; i++) {
+		to->witnesses[i] = from->witnesses[i];
+		to->sources[i] = from->sources[i];
+	}
+}
+
+struct board *board_as_past(const struct board *board)
+{
+	struct board *copy = xmalloc(sizeof(*copy));
+	size_t i;
+
+	*copy = *board;
+	copy->refs = 1;
+	copy->past = true;
+	copy->snapshots = xcalloc(board->n_snapshots, sizeof(*copy->snapshots));
+	copy->cross = xcalloc(board->n_snapshots, sizeof(*copy->cross));
+	for (i = 0; i < board->n_snapshots; i++) {
+		copy->snapshots[i] = snapshot_ref(board->snapshots[i]);
+		copy->cross[i] = row_ref(board->cross[i]);
+	}
+	copy->roles = xcalloc(board->n_roles, sizeof(*copy->roles));
+	for (i = 0; i < board->n_roles; i++)
+		role_copy(&copy->roles[i], &board->roles[i]);
+	return copy;
+}
+
 void board_unref(const struct board *board)
 {
 	struct board *own = (struct board *)(uintptr_t)board;

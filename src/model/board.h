@@ -12,6 +12,7 @@
  */
 struct board {
 	int refs;
+	bool past;       /* what was, shown once more: nothing may be begun on it (board_as_past) */
 	uint64_t seq;    /* rises with each board of a fleet */
 	int64_t mono_ms; /* our clocks when it was composed */
 	int64_t wall_us;
@@ -38,6 +39,8 @@ struct board *board_compose(struct snapshot *const *snapshots, size_t n, const s
 	const struct memory *past, int64_t mono_ms, int64_t wall_us);
 struct board *board_ref(const struct board *board);
 void board_unref(const struct board *board);
+/* The same picture as one that is past, so that no act is ever bound to it. One reference. */
+struct board *board_as_past(const struct board *board);
 
 /* Notes in the memory which roles are held twice at once now, for the boards to come. */
 void board_remember(const struct board *board, struct memory *past);

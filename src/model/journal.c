@@ -95,3 +95,14 @@ const struct event *journal_at(const struct journal *j, size_t i)
 {
 	return j->events[(j->first + i) % j->cap];
 }
+
+struct journal journal_until(const struct journal *j, uint64_t seq)
+{
+	struct journal part = *j;
+
+	if (seq < j->seq) {
+		part.n -= j->seq - seq < j->n ? (size_t)(j->seq - seq) : j->n;
+		part.seq = seq;
+	}
+	return part;
+}

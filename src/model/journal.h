@@ -53,6 +53,9 @@ void journal_init(struct journal *j, size_t cap);
 void journal_release(struct journal *j);
 /* Takes the event over, and numbers it. */
 void journal_add(struct journal *j, struct event *event);
+/* The events up to a number, as they stand in j: a look into it, which owns nothing and holds until
+ * j changes. */
+struct journal journal_until(const struct journal *j, uint64_t seq);
 /* Event i of the n, oldest first. Borrowed. */
 const struct event *journal_at(const struct journal *j, size_t i);
 

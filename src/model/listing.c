@@ -761,7 +761,9 @@ bool listing_work(struct listing *l, int64_t now_ms, int64_t now_us, size_t max_
 {
 	if (l->resort)
 		rebuild(l, now_ms, now_us);
-	if (l->filter && !l->pass && filter_ages(l->filter) && now_ms - l->aged_ms >= AGED_MS)
+	/* The time of what is shown may also be set back. */
+	if (l->filter && !l->pass && filter_ages(l->filter) &&
+		(now_ms < l->aged_ms || now_ms - l->aged_ms >= AGED_MS))
 		pass_begin(l, now_ms);
 	return l->pass && pass_work(l, now_ms, now_us, max_rows);
 }

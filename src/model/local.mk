@@ -25,6 +25,7 @@ src_libmodel_a_SOURCES = \
 	src/model/memory.c src/model/memory.h \
 	src/model/memory-format.c \
 	src/model/memory-table.c src/model/memory-table.h \
+	src/model/past.c src/model/past.h \
 	src/model/run.c src/model/run.h \
 	src/model/schedule.c src/model/schedule.h \
 	src/model/forecast.c src/model/forecast.h src/model/warnings.def \

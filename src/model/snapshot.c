@@ -329,12 +329,14 @@ static struct chunk *picture_chunk(const struct picture *pic, size_t number)
 	struct chunk *chunk = xcalloc(1, sizeof(*chunk));
 
 	chunk->refs = 1;
+	chunk->size = sizeof(*chunk);
 	for (i = first; i < pic->n && chunk->n < CHUNK_ROWS; i++) {
 		struct row *row = row_ref(pic->slots[i].row);
 
 		chunk->rows[chunk->n++] = row;
 		chunk->by_state[row->v.state]++;
 		chunk->attention += row->v.needs_attention;
+		chunk->size += row->size;
 		chunk->jobs += singleton_is_job(row->s);
 	}
 	return chunk;

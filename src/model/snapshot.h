@@ -39,6 +39,7 @@ struct chunk {
 	uint32_t n;
 	uint32_t attention; /* of its rows, those that need a person */
 	uint32_t jobs;      /* those that are executed in runs */
+	size_t size;        /* bytes that it and its rows take */
 	uint32_t by_state[STATE_COUNT];
 	struct row *rows[CHUNK_ROWS];
 };

@@ -291,6 +291,7 @@ struct row *row_new(struct singleton *s, const struct verdict_draft *d)
 	if (texts_len)
 		memcpy(texts, d->texts.s, texts_len);
 	row->refs = 1;
+	row->size = (uint32_t)(mem_size(row) + mem_size(s));
 	row->s = s;
 	row->v = d->v;
 	row->v.role = row_copy(&at, d->v.role);

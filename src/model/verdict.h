@@ -96,6 +96,7 @@ void verdict_next(struct verdict_draft *d, int64_t mono_ms);
  */
 struct row {
 	int refs;
+	uint32_t size; /* bytes that it and its facts take; rows that share facts both count them */
 	struct singleton *s;
 	struct verdict v;
 };

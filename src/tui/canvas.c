@@ -329,6 +329,10 @@ void canvas_fit(struct canvas *c, struct area a, int y, int x, int w, enum style
 
 void canvas_glyph(struct canvas *c, struct area a, int y, int x, enum style style, enum glyph glyph)
 {
+	if (c->doubled && glyph == GLYPH_HLINE) {
+		glyph = GLYPH_HLINE_DOUBLE;
+		style = style == STYLE_FRAME ? STYLE_FRAME_PAST : style;
+	}
 	put_cp(c, a, y, x, style,
 		c->ascii ? (uint32_t)canvas_glyphs[glyph].ascii : canvas_glyphs[glyph].cp);
 }

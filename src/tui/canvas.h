@@ -63,6 +63,7 @@ struct canvas {
 	struct cell *cells;
 	int h, w;
 	bool ascii;
+	bool doubled; /* rules and frames are double lines: what is shown is not what is now */
 	int cursor_y, cursor_x; /* where the terminal's cursor is shown; -1: nowhere */
 	int64_t next_ms; /* our monotonic clock when something drawn is no longer true; INT64_MAX */
 };

@@ -63,14 +63,15 @@ static void sort_command(struct console *k, const char *word)
 
 static void source_command(struct console *k, const char *name)
 {
+	const struct board *board = console_board(k);
 	char filter[200];
 	size_t i;
 
 	snprintf(filter, sizeof(filter), "source:%s", name);
-	for (i = 0; *name && k->board && i < k->board->n_snapshots; i++)
-		if (strcmp(k->board->snapshots[i]->source, name) == 0)
+	for (i = 0; *name && board && i < board->n_snapshots; i++)
+		if (strcmp(board->snapshots[i]->source, name) == 0)
 			break;
-	if (*name && (!k->board || i == k->board->n_snapshots))
+	if (*name && (!board || i == board->n_snapshots))
 		console_say(k, true, "no source \"%s\": Tab behind :source shows them", name);
 	else
 		console_filter(k, *name ? filter : "");
@@ -118,10 +119,30 @@ static bool run_place_command(struct console *k, enum command command, const cha
 		view_command(k, command_word(command));
 		return true;
 	case COMMAND_ARM:
-		console_arm(k, arg);
+		if (!console_past_refuses(k))
+			console_arm(k, arg);
 		return true;
 	case COMMAND_DISARM:
 		console_disarm(k, arg);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Commands that go to another time. */
+static bool run_time_command(struct console *k, enum command command, const char *arg)
+{
+	switch (command) {
+	case COMMAND_AT:
+		console_past_at(k, arg);
+		return true;
+	case COMMAND_BACK:
+		console_past_back(k, arg);
+		return true;
+	case COMMAND_NOW:
+		if (!console_past_leave(k))
+			console_say(k, false, "this is now");
 		return true;
 	default:
 		return false;
@@ -143,7 +164,7 @@ void console_run_command(struct console *k, struct line *typed)
 	}
 	while (command != COMMAND_OPEN && typed->len && typed->text[typed->len - 1] == ' ')
 		typed->text[--typed->len] = '\0';
-	if (run_place_command(k, command, arg))
+	if (run_place_command(k, command, arg) || run_time_command(k, command, arg))
 		return;
 	switch (command) {
 	case COMMAND_QUIT:

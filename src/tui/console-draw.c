@@ -2,6 +2,7 @@
 
 #include "tui/console-state.h"
 #include "control/fleet.h"
+#include "tui/format.h"
 #include "tui/header.h"
 #include "tui/help.h"
 
@@ -17,6 +18,8 @@ static void draw_hints(struct console *k, struct area a, int room)
 		char key[16], word[24];
 		int w;
 
+		if (*hints == ACTION_ACT && k->then)
+			continue;
 		keymap_first(*hints, key, sizeof(key));
 		/* The first word or two of the help say enough here. */
 		snprintf(word, sizeof(word), "%s", keymap_hint(*hints));
@@ -111,7 +114,8 @@ void console_tell_wanted(struct console *k)
 	struct str text;
 	size_t n, i;
 
-	if (!k->board)
+	/* Of the past there is nothing to be read. */
+	if (!k->board || k->then)
 		return;
 	n = ops->wanted ? ops->wanted(console_view_state(k), &k->model, ids, WANTED_MAX) : 0;
 	str_init(&text, 1024 * 1024);
@@ -153,6 +157,8 @@ void console_draw(struct console *k)
 		draw_small(k);
 	else
 		draw_view(k);
+	if (k->then)
+		k->then_next_ms = console_live_ms(k) + format_age_holds_ms(k->model.ago_ms);
 	screen_show(k->screen, &k->canvas, &k->theme);
 	k->dirty = false;
 }

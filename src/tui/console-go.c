@@ -28,9 +28,24 @@ bool console_message_over(const struct console *k)
 	return k->message[0] && console_now_ms() >= k->message_until_ms;
 }
 
-int64_t console_time_ms(const struct console *k)
+int64_t console_live_ms(const struct console *k)
 {
 	return clock_mono_ms(k->clock);
+}
+
+int64_t console_time_ms(const struct console *k)
+{
+	return k->then ? k->then->mono_ms : clock_mono_ms(k->clock);
+}
+
+int64_t console_time_us(const struct console *k)
+{
+	return k->then ? k->then->wall_us : clock_wall_us(k->clock);
+}
+
+const struct board *console_board(const struct console *k)
+{
+	return k->then ? k->then : k->board;
 }
 
 void console_say(struct console *k, bool error, const char *fmt, ...)
@@ -73,20 +88,23 @@ void console_model(struct console *k)
 {
 	const struct console_time *time = k->options->time;
 
+	if (k->then)
+		k->then_journal = journal_until(&k->journal, k->then_seq);
 	k->model = (struct model){
-		.board = k->board,
+		.board = console_board(k),
 		.listing = k->listing,
-		.journal = &k->journal,
+		.journal = k->then ? &k->then_journal : &k->journal,
 		.actions = k->actions.read ? &k->actions : NULL,
 		.looked_for = k->settings->looked_for,
 		.id = k->history[k->now].id,
 		.local = k->local,
 		.now_ms = console_time_ms(k),
-		.now_us = clock_wall_us(k->clock),
+		.now_us = console_time_us(k),
 		.paused = time ? vclock_paused(time->clock) : k->paused,
 		.mark = time ? time->mark : NULL,
 		.speed = time ? vclock_speed_now(time->clock) : 0,
 		.past = time && time->finding_ms,
+		.ago_ms = console_past_ago_ms(k),
 		.armed_ms = console_armed_ms(k),
 	};
 }
@@ -284,6 +302,10 @@ void console_escape(struct console *k)
 	const struct view_ops *ops = console_view(k)->ops;
 	struct view_reply reply = { 0 };
 
+	if (k->then && k->now <= k->then_place) {
+		console_past_leave(k);
+		return;
+	}
 	if (ops->filtered && *console_filter_text(k)) {
 		console_filter(k, "");
 		return;
@@ -323,7 +345,8 @@ void console_answer(struct console *k, const struct view_reply *reply)
 		console_copy(k, reply->text.s);
 		break;
 	case REPLY_ACT:
-		console_act_menu(k, reply->text.s);
+		if (!console_past_refuses(k))
+			console_act_menu(k, reply->text.s);
 		break;
 	case REPLY_SAY:
 		console_say(k, false, "%s", reply->text.s);

@@ -74,6 +74,16 @@ static bool act_console(struct console *k, enum action action)
 	case ACTION_MOUSE:
 		console_mouse(k, !k->mouse);
 		return true;
+	case ACTION_PAST_BACK:
+	case ACTION_PAST_ON:
+		console_past_step(k, action == ACTION_PAST_ON, false);
+		return true;
+	case ACTION_LAST_FINDING:
+	case ACTION_NEXT_FINDING:
+		console_past_step(k, action == ACTION_NEXT_FINDING, true);
+		return true;
+	case ACTION_NOW:
+		return console_past_leave(k);
 	case ACTION_BACKWARD:
 		console_go_history(k, k->now - 1);
 		return true;

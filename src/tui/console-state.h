@@ -2,6 +2,7 @@
 #define TUI_CONSOLE_STATE_H
 
 #include "model/journal.h"
+#include "model/past.h"
 #include "tui/actions.h"
 #include "tui/console-act.h"
 #include "tui/console.h"
@@ -14,7 +15,8 @@
 /*
  * The console's own state, shared by its parts: console.c (the loop), console-go.c (views and
  * what is shown), console-keys.c (keys, paste, mouse), console-type.c and console-command.c (what
- * is typed), console-time.c (a clock of its own), console-draw.c. Nobody else includes this.
+ * is typed), console-time.c (a clock of its own), console-past.c (going back in time),
+ * console-draw.c. Nobody else includes this.
  */
 enum {
 	HISTORY_MAX = 50,
@@ -65,6 +67,16 @@ struct console {
 	int64_t board_ms; /* when it was taken */
 	bool paused;
 
+	struct past past;            /* what was shown before */
+	struct board *then;          /* what is shown of it, marked as past; NULL: now is shown */
+	uint64_t then_seq;           /* of the newest event that was known then */
+	struct journal then_journal; /* the events until then: a part of journal, nothing of its own
+				      */
+	char *then_row;              /* the row under the cursor when it was gone back; NULL */
+	char *then_landed;           /* and the one under it since; NULL */
+	int then_place;              /* history[] where it was gone back */
+	int64_t then_next_ms;        /* the fleet's clock when "41m ago" is no longer true */
+
 	void *states[VIEWS_MAX];
 	struct place history[HISTORY_MAX];
 	int n_history, now; /* history[now] is shown */
@@ -99,8 +111,13 @@ struct console {
 int64_t console_now_ms(void);
 /* Whether the sentence in the last line was shown for long enough. */
 bool console_message_over(const struct console *k);
-/* The time of what is shown, which the built-in fleet and a record have of their own. */
+/* The time of what is shown, which the built-in fleet and a record have of their own, and which
+ * stands still in the past; and the fleet's time, which goes on. */
 int64_t console_time_ms(const struct console *k);
+int64_t console_time_us(const struct console *k);
+int64_t console_live_ms(const struct console *k);
+/* The board that is shown; NULL before the first. */
+const struct board *console_board(const struct console *k);
 /* Shows a sentence in the last line, until the next key or for some seconds. */
 void console_say(struct console *k, bool error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -136,6 +153,20 @@ void console_time_step(struct console *k);
 void console_time_seek(struct console *k, const char *text);
 /* Whether it is an action of that clock's: it was done, or why not was said. */
 bool console_time_act(struct console *k, enum action action);
+
+/* console-past.c: going back and forward in time */
+/* A board was taken, and its events: it may be kept. */
+void console_past_keep(struct console *k);
+void console_past_step(struct console *k, bool on, bool finding);
+/* The arguments of :at and :back. */
+void console_past_at(struct console *k, const char *argument);
+void console_past_back(struct console *k, const char *argument);
+/* Returns to now; false when now was shown already. */
+bool console_past_leave(struct console *k);
+/* How long ago what is shown was; 0: it is now. */
+int64_t console_past_ago_ms(const struct console *k);
+/* Says why nothing can be done in the past; false when now is shown. */
+bool console_past_refuses(struct console *k);
 
 /* console-command.c */
 void console_run_command(struct console *k, struct line *typed);

@@ -117,7 +117,7 @@ static void time_go(struct console *k, const struct console_time *time, int64_t 
 {
 	char text[CLOCK_TEXT_MAX];
 
-	if (at_ms < console_time_ms(k))
+	if (at_ms < console_live_ms(k))
 		time_back(k);
 	vclock_set(time->clock, at_ms);
 	time_changed(k);
@@ -133,7 +133,7 @@ void console_time_step(struct console *k)
 	if (!time)
 		return;
 	vclock_pause(time->clock, true);
-	now = console_time_ms(k);
+	now = console_live_ms(k);
 	next = time->next_ms ? time->next_ms(time->arg, now) : now + STEP_MS;
 	if (next == INT64_MAX)
 		console_say(k, false, "nothing comes after this");
@@ -148,7 +148,7 @@ static void seek_by(struct console *k, int64_t by_ms)
 
 	if (!time)
 		return;
-	at = console_time_ms(k) + by_ms;
+	at = console_live_ms(k) + by_ms;
 	at = at < time->first_ms ? time->first_ms : at;
 	time_go(k, time, at > time->last_ms ? time->last_ms : at);
 }
@@ -156,7 +156,7 @@ static void seek_by(struct console *k, int64_t by_ms)
 void console_time_seek(struct console *k, const char *text)
 {
 	const struct console_time *time = past_of(k);
-	int64_t now_us = clock_wall_us(k->clock), zero_us = now_us - console_time_ms(k) * 1000;
+	int64_t now_us = clock_wall_us(k->clock), zero_us = now_us - console_live_ms(k) * 1000;
 	struct moment_span span = { .plus_us = now_us, .minus_us = now_us };
 	struct err err = { 0 };
 	int64_t at_us;
@@ -178,7 +178,7 @@ static void seek_finding(struct console *k, bool back)
 
 	if (!time)
 		return;
-	at = time->finding_ms(time->arg, console_time_ms(k), back);
+	at = time->finding_ms(time->arg, console_live_ms(k), back);
 	if (at == INT64_MAX)
 		console_say(k, false,
 			back ? "no finding begins before this" : "no finding begins after this");

@@ -34,8 +34,13 @@ static void take_board(struct console *k)
 	board_unref(k->board);
 	k->board = board;
 	k->board_ms = console_now_ms();
-	listing_update(k->listing, board, console_time_ms(k), clock_wall_us(k->clock));
+	if (!k->then)
+		listing_update(k->listing, board, console_time_ms(k), console_time_us(k));
 	take_events(k);
+	console_past_keep(k);
+	/* Who looks at the past is not disturbed. */
+	if (k->then)
+		return;
 	console_sync_all(k);
 	console_follow(k);
 }
@@ -90,6 +95,9 @@ static int sleep_ms(const struct console *k, bool board_waits)
 		at = k->message_until_ms;
 	if (!k->act.board && listing_next_ms(k->listing) < ages)
 		ages = listing_next_ms(k->listing);
+	/* In the past nothing gets older but how long ago it was. */
+	if (k->then)
+		ages = k->then_next_ms;
 	own = clock_wait_ms(&clock_system, at);
 	shown = clock_wait_ms(k->clock, ages);
 	return own < 0 || (shown >= 0 && shown < own) ? shown : own;
@@ -131,7 +139,7 @@ static void take_pictures(struct console *k, bool ready)
 	if (k->act.board ||
 		(!listing_busy(k->listing) && listing_next_ms(k->listing) > console_time_ms(k)))
 		return;
-	listing_work(k->listing, console_time_ms(k), clock_wall_us(k->clock), PASS_ROWS);
+	listing_work(k->listing, console_time_ms(k), console_time_us(k), PASS_ROWS);
 	if (!listing_busy(k->listing)) {
 		console_sync(k);
 		console_follow(k);
@@ -163,7 +171,8 @@ static int turn(struct console *k)
 	if (k->dirty)
 		console_draw(k);
 	take_pictures(k, fds[FD_FLEET].revents & POLLIN);
-	if (k->dirty || console_message_over(k) || console_time_ms(k) >= k->canvas.next_ms)
+	if (k->dirty || console_message_over(k) ||
+		console_live_ms(k) >= (k->then ? k->then_next_ms : k->canvas.next_ms))
 		console_draw(k);
 	console_tell_wanted(k);
 	return 0;
@@ -218,6 +227,7 @@ static void console_init(struct console *k, struct fleet *fleet, const struct se
 	input_init(&k->input);
 	k->listing = listing_new();
 	journal_init(&k->journal, JOURNAL_CAP);
+	past_init(&k->past, (size_t)settings->past_mb * 1024 * 1024);
 	line_init(&k->filter);
 	line_init(&k->command);
 	line_init(&k->search);
@@ -240,6 +250,10 @@ static void console_release(struct console *k)
 	actions_release(&k->actions);
 	listing_free(k->listing);
 	journal_release(&k->journal);
+	past_release(&k->past);
+	free(k->then_row);
+	free(k->then_landed);
+	board_unref(k->then);
 	board_unref(k->board);
 	line_release(&k->filter);
 	line_release(&k->command);

@@ -17,8 +17,8 @@ static void sooner(int64_t *next_ms, int64_t at_ms)
 		*next_ms = at_ms;
 }
 
-/* How long an age of ms reads the same; below zero it is what is past an end, and grows as well. */
-static int64_t age_holds_ms(int64_t ms)
+/* Below zero it is what is past an end, and grows as well. */
+int64_t format_age_holds_ms(int64_t ms)
 {
 	int64_t size = ms < 0 ? -ms : ms;
 	int64_t unit = size < 60000 ? 1000 : size < 86400000 ? 60000 : 86400000;
@@ -29,7 +29,7 @@ static int64_t age_holds_ms(int64_t ms)
 static void format_age(char *buf, const struct model *m, int64_t ms, int64_t *next_ms)
 {
 	clock_format_age(buf, ms);
-	sooner(next_ms, m->now_ms + age_holds_ms(ms));
+	sooner(next_ms, m->now_ms + format_age_holds_ms(ms));
 }
 
 void format_since(char *buf, const struct model *m, int64_t since_us, int64_t *next_ms)

@@ -14,6 +14,8 @@ struct model;
  * and for nothing else.
  */
 
+/* How long an age of ms reads the same. */
+int64_t format_age_holds_ms(int64_t ms);
 /* A duration since a wall-clock moment: "41m"; "-" when it is unknown. buf: CLOCK_TEXT_MAX. */
 void format_since(char *buf, const struct model *m, int64_t since_us, int64_t *next_ms);
 /* The same since a moment of our monotonic clock. */

@@ -65,6 +65,8 @@ static enum style frame_style(const struct model *m)
 {
 	const struct snapshot *snap = strictest(m);
 
+	if (m->ago_ms)
+		return STYLE_FRAME_PAST;
 	if (m->mark)
 		return m->past ? STYLE_FRAME_PAST : STYLE_FRAME_SIM;
 	if (!snap)
@@ -191,13 +193,17 @@ static int draw_mode(const struct model *m, struct canvas *c, int x)
 {
 	struct area a = canvas_all(c);
 	int64_t left_s = (m->armed_ms + 999) / 1000;
+	char at[CLOCK_TEXT_MAX];
 
 	x += draw_mark(m, c, x);
-	if (m->mark && !m->past)
+	if (m->mark && !(m->past && !m->ago_ms))
 		x++;
-	if (m->past)
+	if (m->ago_ms) {
+		format_clock(at, m, m->now_us);
+		x += canvas_putf(c, a, 0, x, STYLE_HEADER_PAST, "[PAST %s]", at);
+	} else if (m->past) {
 		left_s = 0;
-	else if (m->armed_ms == INT64_MAX) {
+	} else if (m->armed_ms == INT64_MAX) {
 		x += canvas_put(c, a, 0, x, STYLE_HEADER_ARMED, "[ARMED]");
 	} else if (m->armed_ms > 0) {
 		x += canvas_putf(c, a, 0, x, STYLE_HEADER_ARMED,
@@ -209,6 +215,22 @@ static int draw_mode(const struct model *m, struct canvas *c, int x)
 	if (m->paused)
 		x += canvas_put(c, a, 0, x, STYLE_HEADER_MODE, " [PAUSED]");
 	return x + 2;
+}
+
+/* The whole second line says it: what is old must not be taken for what is. */
+static void draw_past(const struct model *m, struct canvas *c)
+{
+	struct area a = canvas_all(c);
+	char at[CLOCK_TEXT_MAX], age[CLOCK_TEXT_MAX];
+	int x = 1;
+
+	format_clock(at, m, m->now_us);
+	clock_format_age(age, m->ago_ms);
+	canvas_fit(c, a, 1, 0, c->w, STYLE_HEADER_PAST, FIT_LEFT, "");
+	x += canvas_putf(c, a, 1, x, STYLE_HEADER_PAST, "PAST %s ", at);
+	canvas_glyph(c, a, 1, x, STYLE_HEADER_PAST, GLYPH_DOT);
+	canvas_putf(c, a, 1, x + 2, STYLE_HEADER_PAST, "%s ago%s", age,
+		c->w < 70 ? "" : "   < earlier   > later   . now   no verb works here");
 }
 
 void header_draw(const struct model *m, const char *where, struct canvas *c)
@@ -231,5 +253,9 @@ void header_draw(const struct model *m, const char *where, struct canvas *c)
 	x = draw_mode(m, c, x);
 	x = draw_need(m, c, x);
 	draw_sources(m, c, x);
-	canvas_fill(c, a, 1, 0, c->w, frame_style(m), frame_glyph(m));
+	c->doubled = m->ago_ms > 0;
+	if (m->ago_ms)
+		draw_past(m, c);
+	else
+		canvas_fill(c, a, 1, 0, c->w, frame_style(m), frame_glyph(m));
 }

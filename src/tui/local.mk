@@ -11,6 +11,7 @@ src_libtui_a_SOURCES = \
 	src/tui/console-go.c \
 	src/tui/console-time.c \
 	src/tui/console-keys.c \
+	src/tui/console-past.c \
 	src/tui/console-type.c \
 	src/tui/cursor.c src/tui/cursor.h \
 	src/tui/format.c src/tui/format.h \

@@ -80,7 +80,8 @@ static void sources_sync(void *state, const struct model *m)
 		memset(v->samples + v->n_samples, 0, (n - v->n_samples) * sizeof(*v->samples));
 		v->n_samples = n;
 	}
-	for (i = 0; i < n; i++)
+	/* The samples are of what polling costs now. */
+	for (i = 0; i < n && !m->ago_ms; i++)
 		sample(&v->samples[i], m, m->board->snapshots[i]);
 	if (v->at >= n)
 		v->at = n ? n - 1 : 0;

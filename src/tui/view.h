@@ -24,6 +24,8 @@ struct model {
 	const char *id;                /* what the view "one" shows; NULL elsewhere */
 	const struct zone *local;      /* the operator's zone; NULL: UTC */
 	int64_t now_ms, now_us;
+	int64_t ago_ms; /* what is shown was so long ago, as the clocks above say, which stand still
+			   then; 0: it is now */
 	bool paused;
 	const char *mark; /* "SIM", "REPLAY": what is shown runs on a clock of its own; NULL: live
 			   */

@@ -32,6 +32,7 @@ struct golden {
 	const char *sort;
 	enum action actions[8];
 	bool styles; /* the styles too */
+	bool past;   /* it was 41 minutes ago */
 };
 
 static const struct golden goldens[] = {
@@ -92,6 +93,42 @@ static const struct golden goldens[] = {
 		.h = 60,
 		.actions = { ACTION_BOTTOM } },
 	{ .name = "board-40x8", .board = "mixed", .view = "board", .w = 40, .h = 8 },
+	{ .name = "past-80x24",
+		.board = "mixed",
+		.view = "board",
+		.w = 80,
+		.h = 24,
+		.past = true,
+		.styles = true },
+	{ .name = "past-80x24-ascii",
+		.board = "mixed",
+		.view = "board",
+		.w = 80,
+		.h = 24,
+		.ascii = true,
+		.past = true },
+	{ .name = "past-120x36-one",
+		.board = "mixed",
+		.view = "one",
+		.id = "ctl/elections/billing",
+		.w = 120,
+		.h = 36,
+		.past = true },
+	{ .name = "past-40x8", .board = "mixed", .view = "board", .w = 40, .h = 8, .past = true },
+	{ .name = "past-80x24-sources",
+		.board = "mixed",
+		.view = "sources",
+		.w = 80,
+		.h = 24,
+		.past = true },
+	{ .name = "past-80x24-run",
+		.board = "jobs",
+		.view = "runs",
+		.id = "kube/cronjob/billing/close",
+		.w = 80,
+		.h = 24,
+		.actions = { ACTION_OPEN },
+		.past = true },
 	{ .name = "calm-80x24", .board = "calm", .view = "board", .w = 80, .h = 24 },
 	{ .name = "empty-80x24", .board = "empty", .view = "board", .w = 80, .h = 24 },
 	{ .name = "connecting-80x24", .board = "connecting", .view = "board", .w = 80, .h = 24 },
@@ -296,7 +333,8 @@ static void draw(const struct golden *g, struct canvas *c)
 		.journal = &journal,
 		.id = g->id,
 		.now_ms = BOARDS_NOW_MS,
-		.now_us = BOARDS_NOW_US };
+		.now_us = BOARDS_NOW_US,
+		.ago_ms = g->past ? 41 * 60000 : 0 };
 
 	if (strcmp(g->board, "none") == 0)
 		m.looked_for = "Looked for PGHOST and ETCDCTL_ENDPOINTS in the environment: "
@@ -412,6 +450,7 @@ static void every_size(void **state)
 					.w = w,
 					.h = h,
 					.ascii = w % 2,
+					.past = w % 3 == 0,
 					.id = ids[v],
 					.actions = { v % 7 == 5 ? ACTION_OPEN : ACTION_DOWN,
 						ACTION_PAGE_DOWN, ACTION_UP, ACTION_BOTTOM } };

@@ -356,6 +356,105 @@ class NoScreen(unittest.TestCase):
 
 
 
+class Past(Case):
+    """Back in time with <, forward with >; what is shown there can't be taken for now, and nothing can be done to it."""
+
+    def watch(self, p, seconds):
+        """Live pictures come meanwhile."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            p.read(0.05)
+        return p
+
+    def back(self, p):
+        self.watch(p.wait("by need"), 1.2).keys("<").wait("[PAST ").wait("\u2550" * 60)
+        return p
+
+    def test_back_no_verb_and_now(self):
+        with stage(200, 3, 250) as p:
+            self.back(p)
+            first = p.screen.line(0)
+            self.assertRegex(first, r"\[PAST \d\d:\d\d:\d\d\]")
+            self.assertNotIn("READ-ONLY", first)
+            self.assertRegex(p.screen.line(1), r"PAST \d\d:\d\d:\d\d \u00b7 \d+s ago .*no verb works here")
+            p.keys("a").wait("no verb works here; . returns to now")
+            self.assertNotIn("Enter chooses", p.screen.text)
+            p.keys(":arm\r").wait(lambda s: "no verb works here; . returns" in s.line(23))
+            p.keys("\r").wait("holder over the last hour").keys("a").wait(lambda s: ". returns to now" in s.line(23))
+            self.assertNotIn("Enter chooses", p.screen.text)
+            p.keys("[").wait("by need")
+            # Live pictures go on, and don't move it: only its age does.
+            was = p.screen.text.split("\n")[2:14]
+            self.watch(p, 1.2)
+            self.assertEqual(p.screen.text.split("\n")[2:14], was)
+            p.keys(".").wait("[READ-ONLY]").wait(lambda s: "PAST" not in s.text)
+            p.keys("a").wait("Enter chooses").keys("\x1b").wait("by need")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+            self.given_back(p)
+
+    def test_forward_to_now_and_escape(self):
+        with stage(200, 3, 250) as p:
+            self.back(p)
+            self.watch(p.keys("<"), 0.1)
+            p.keys("\x1b").wait("[READ-ONLY]")
+            p.keys("<").wait("[PAST ")
+            for _ in range(200):
+                self.watch(p.keys(">"), 0.05)
+                if "[READ-ONLY]" in p.screen.line(0):
+                    break
+            self.assertIn("[READ-ONLY]", p.screen.line(0))
+            p.keys(">").wait("this is now")
+            # Where it was gone back, Esc leads to now; from what was opened there, first back.
+            p.keys("<").wait("[PAST ").keys("\r").wait("holder over the last hour").keys("\x1b").wait("by need")
+            self.assertIn("[PAST ", p.screen.line(0))
+            p.keys("\x1b").wait("[READ-ONLY]")
+
+    def test_times_are_typed(self):
+        with stage(200, 3, 250) as p:
+            self.watch(p.wait("by need"), 2.5)
+            p.keys(":back 1s\r").wait("[PAST ")
+            p.keys(":back soon\r").wait(":back takes how far")
+            p.keys(":back 10h\r").wait("nothing is kept from before")
+            p.keys(":now\r").wait("[READ-ONLY]")
+            p.keys(":at 2001-01-01T00:00:00Z\r").wait("[PAST ")
+            p.keys(":at noon\r").wait("not a time")
+            p.keys(":at end\r").wait("[READ-ONLY]")
+            p.keys("}").wait("this is now").keys("{").wait("as far as is kept")
+
+    def test_armed_is_not_armed_there(self):
+        with stage(200, 3, 250) as p:
+            p.wait("by need").keys(":arm\r").wait("[ARMED ")
+            self.watch(p, 1.2).keys("<").wait("[PAST ")
+            self.assertNotIn("ARMED", p.screen.text)
+            p.keys("a").wait(". returns to now")
+            p.keys("\x1b").wait("[ARMED ")
+
+    def test_filter_and_views(self):
+        with stage(200, 3, 250) as p:
+            self.back(p)
+            p.keys("/job-00001\r").wait("/job-00001")
+            p.keys("2").wait("has jobs").keys("3").wait("WHAT").keys("4").wait("ANSWER").keys("1").wait("by need")
+            self.assertIn("[PAST ", p.screen.line(0))
+            p.keys("y").wait("clipboard: big/elections/job-00001")
+
+    def test_without_colours_and_in_ascii(self):
+        for env in ({"NO_COLOR": "1"}, {"STAGE_ASCII": "1"}, {"STAGE_THEME": "mono"}, {"TERM": "vt100"}):
+            with self.subTest(**env), stage(200, 3, 250, **env) as p:
+                self.watch(p.wait("by need"), 1.2).keys("<").wait("[PAST ")
+                p.wait(lambda s: "no verb works here" in s.line(1))
+                p.wait(("=" if "STAGE_ASCII" in env else "\u2550") * 60)
+
+    def test_many_rows(self):
+        with stage(20000, 200, 100) as p:
+            self.watch(p.wait("by need"), 1)
+            for _ in range(3):
+                p.keys("<").wait("[PAST ")
+            p.keys("\x1b").wait("[READ-ONLY]")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
+
 class Acts(Case):
     """The verbs of a row, and the window that stands between them and the servers."""
 

@@ -1,6 +1,7 @@
 """The console on real servers and on servers that hang: what it shows, and that nothing makes it wait."""
 
 import os
+import re
 import socket
 import sys
 import time
@@ -132,6 +133,34 @@ sources:
                 p.wait(lambda s: "node-a" not in s.text.split("\u2500\u2500\u2500")[1] if "\u2500\u2500\u2500" in s.text else False)
                 p.keys("q")
                 self.assertEqual(p.end(), 0)
+
+    def test_back_in_time_the_holder_before_is_shown(self):
+        with Etcd() as etcd, Home(config=f"""
+sources:
+  ctl: {{kind: etcd, environment: lab, endpoints: ["{etcd.url}"], prefixes: [{{prefix: elections/, mechanism: election}}]}}
+""") as home:
+            first, second = etcd.grant(600), etcd.grant(600)
+            etcd.put(f"elections/billing/{first:x}", "node-a", lease=first)
+            etcd.put(f"elections/billing/{second:x}", "node-b", lease=second)
+            with console(home, "--write", rows=30, columns=100) as p:
+                holder = re.compile(r"ctl/elections/billing +(\S+)")
+                p.wait(lambda s: holder.search(s.text) and holder.search(s.text)[1] == "node-a")
+                p.settle(0.3)
+                etcd.delete(f"elections/billing/{first:x}")
+                p.wait(lambda s: holder.search(s.text) and holder.search(s.text)[1] == "node-b")
+                p.keys("3").wait("took it from").keys("1")
+                p.wait(lambda s: holder.search(s.text)).keys("<").wait("[PAST ")
+                p.wait(lambda s: holder.search(s.text)[1] == "node-a")
+                self.assertNotIn("ARMED", p.screen.text)
+                # What happened later is not told there.
+                p.keys("3").wait("WHAT")
+                self.assertNotIn("took it from", p.screen.text)
+                p.keys("1").wait(lambda s: holder.search(s.text)).keys("a").wait("no verb works here; . returns to now")
+                p.keys(".").wait("[ARMED]")
+                p.wait(lambda s: holder.search(s.text) and holder.search(s.text)[1] == "node-b")
+                p.keys("q")
+                self.assertEqual(p.end(), 0)
+            self.assertIn("node-b", etcd.etcdctl("get", "--prefix", "elections/"))
 
     def test_a_lost_server_greys_its_rows(self):
         with Postgres() as pg, Home(env=pg.env()) as home:

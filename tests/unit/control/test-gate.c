@@ -934,6 +934,47 @@ static void a_forecast_sends_nothing(void **state)
 	acting_fleet_stop(&f);
 }
 
+/* An act is bound to what is seen now: on a picture of the past none begins, nothing is read, and
+ * nothing is recorded. */
+static void nothing_is_begun_on_the_past(void **state)
+{
+	const struct gate_want want = { .id = "test/x", .key = "rev:7" };
+	struct board *now, *then;
+	struct acting_fleet f;
+	struct gate_view *view;
+	char *why[VERB_COUNT];
+	int verb;
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	now = fleet_board(f.fleet);
+	then = board_as_past(now);
+	gate_hinders(f.fleet, then, &want, 1, GATE_WAY_COMMAND, why);
+	for (verb = 0; verb < VERB_COUNT; verb++) {
+		assert_non_null(why[verb]);
+		assert_non_null(strstr(why[verb], "past"));
+		free(why[verb]);
+	}
+	f.gate = gate_begin(f.fleet, then, &want, 1, &f.options);
+	view = gate_look(f.gate);
+	assert_int_equal(view->phase, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_REFUSED);
+	assert_non_null(strstr(view->items[0].text, "past"));
+	assert_true(gate_confirm(f.gate, "test/x", "a reason", NULL) != 0);
+	gate_view_free(view);
+	gate_close(f.gate);
+	f.options.agreed = "a reason";
+	f.gate = gate_begin(f.fleet, then, &want, 1, &f.options);
+	view = wait_for(&f, GATE_PHASE_OVER);
+	assert_int_equal(view->outcome, GATE_REFUSED);
+	gate_view_free(view);
+	assert_int_equal(f.first.plans, 0);
+	assert_int_equal(f.first.sends, 0);
+	board_unref(then);
+	board_unref(now);
+	acting_fleet_stop(&f);
+}
+
 #define GATE_TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
 
 int main(int argc, char **argv)
@@ -948,6 +989,7 @@ int main(int argc, char **argv)
 		GATE_TEST(the_token_is_compared),
 		GATE_TEST(an_unknown_id_is_absent),
 		GATE_TEST(an_id_that_was_there_has_changed),
+		GATE_TEST(nothing_is_begun_on_the_past),
 		GATE_TEST(the_console_is_read_only_until_it_is_armed),
 		GATE_TEST(arming_that_ends_while_the_dialog_is_open_refuses),
 		GATE_TEST(disarming_while_the_record_waits_refuses),

@@ -163,16 +163,17 @@ static void every_combination_of_facts(void **state)
 	unsigned i;
 
 	(void)state;
-	for (i = 0; i < 64; i++) {
+	for (i = 0; i < 128; i++) {
 		struct policy_facts facts = {
 			.read_only = i & 1,
 			.protect = i & 2,
 			.armed_ms = i & 4 ? 1 : 0,
 			.way = i & 8 ? GATE_WAY_CONSOLE : GATE_WAY_COMMAND,
-			.state = (enum source_state)(i >> 4),
+			.state = (enum source_state)(i >> 4 & 3),
+			.past = i & 64,
 		};
 		bool readable = facts.state == SOURCE_OK || facts.state == SOURCE_DEGRADED;
-		bool may = !facts.read_only && !facts.protect && readable &&
+		bool may = !facts.past && !facts.read_only && !facts.protect && readable &&
 			   (facts.way == GATE_WAY_COMMAND || facts.armed_ms > 0);
 
 		if ((refusals(facts) == 0) != may)

@@ -193,7 +193,7 @@ static void test_wrong_keys(void **state)
 		"1:1: unknown key 'sorces' in the config; did you mean 'sources'?");
 	refuse(*state, "x:\n",
 		"1:1: unknown key 'x' in the config; known here: sources, names, roles, "
-		"thresholds, read_only, audit, theme");
+		"thresholds, read_only, audit, theme, console");
 	refuse(*state, "sources:\n  a:\n    kind: postgres\n    conifo: x\n",
 		"4:5: unknown key 'conifo' in source 'a'; did you mean 'conninfo'?");
 	refuse_start(*state, "sources: {a: {kind: postgres, endpoints: x}}\n",
@@ -212,7 +212,22 @@ static void test_wrong_keys(void **state)
 		"2:27: unknown key 'hashtxt' in a key; did you mean 'hashtext'?");
 	refuse(*state, "\"bad\\ekey\": 1\n",
 		"1:1: unknown key 'bad\\x1bkey' in the config; known here: sources, names, roles, "
-		"thresholds, read_only, audit, theme");
+		"thresholds, read_only, audit, theme, console");
+}
+
+static void test_the_past(void **state)
+{
+	struct settings *s = load(*state, "sources: {}\n");
+
+	assert_int_equal(s->past_mb, SETTINGS_PAST_MB);
+	settings_free(s);
+	s = load(*state, "sources: {}\nconsole: {past_mb: 0}\n");
+	assert_int_equal(s->past_mb, 0);
+	settings_free(s);
+	refuse(*state, "console: {past_mb: -1}\n", "1:20: 'past_mb' must be 0 to 4096");
+	refuse(*state, "console: {past_mb: 5000}\n", "1:20: 'past_mb' must be 0 to 4096");
+	refuse(*state, "console: {past: 1}\n",
+		"1:11: unknown key 'past' in 'console'; did you mean 'past_mb'?");
 }
 
 static void test_wrong_values(void **state)
@@ -625,6 +640,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_everything),
 		TEST(test_wrong_keys),
+		TEST(test_the_past),
 		TEST(test_wrong_values),
 		TEST(test_wrong_names_and_roles),
 		TEST(test_files),

@@ -65,3 +65,7 @@ tests_bin_test_model_holding_LDADD = $(MODEL_TEST_LIBS)
 unit_tests += tests/bin/test-model-forecast
 tests_bin_test_model_forecast_SOURCES = tests/unit/model/test-forecast.c tests/unit/unit.h
 tests_bin_test_model_forecast_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-past
+tests_bin_test_model_past_SOURCES = tests/unit/model/test-past.c tests/unit/unit.h
+tests_bin_test_model_past_LDADD = $(MODEL_TEST_LIBS)

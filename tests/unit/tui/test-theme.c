@@ -135,6 +135,13 @@ static void shipped_themes(void **state)
 			struct look cursor =
 				theme_look(&theme, STYLE_TEXT, STYLE_CURSOR, depths[d]);
 
+			struct look past =
+				theme_look(&theme, STYLE_HEADER_PAST, STYLE_TEXT, depths[d]);
+
+			/* Of what is past nobody must think that it is now: it stands on a ground
+			 * of its own, with and without colours. */
+			if (!(past.attrs & LOOK_REVERSE) && past.bg == text.bg)
+				fail_msg("%s, %d colours: header.past", names[i], depths[d]);
 			assert_memory_not_equal(&held, &dup, sizeof(held));
 			assert_memory_not_equal(&text, &cursor, sizeof(text));
 			/* Nothing is written in the colour that it stands on. */
