@@ -1,11 +1,19 @@
 noinst_LIBRARIES += src/libsim.a
 src_libsim_a_SOURCES = \
+	src/sim/cluster.c src/sim/cluster.h \
+	src/sim/cluster-cron.c \
+	src/sim/cluster-job.c \
+	src/sim/cluster-lease.c \
+	src/sim/cluster-manager.c \
+	src/sim/cluster-node.c \
+	src/sim/cluster-pod.c \
 	src/sim/deed.c src/sim/deed.h \
 	src/sim/etcd.c src/sim/etcd.h \
 	src/sim/etcd-candidate.c src/sim/etcd-client.h \
 	src/sim/etcd-cluster.c \
 	src/sim/etcd-session.c \
 	src/sim/happenings.def \
+	src/sim/lease-client.c src/sim/lease-client.h \
 	src/sim/measures.def \
 	src/sim/net.c src/sim/net.h \
 	src/sim/postgres.c src/sim/postgres.h \

@@ -140,11 +140,22 @@ void kube_raw(struct str *out, const struct kube_thing *t, const char *object, c
 	str_add(out, "null");
 }
 
-int kube_get(struct kube *k, const char *path, struct kube_thing *ret, struct err *err)
+static int kube_do(struct kube *k, const struct rest_request *request, struct rest_answer *ret,
+	struct err *err)
 {
 	struct rest_wait wait = kube_wait(k, round_deadline_ms(k->r));
+	bool sent;
+
+	if (k->client)
+		return rest_do(k->client, request, &wait, ret, err);
+	return k->serve(k, request, ret, &sent, err);
+}
+
+int kube_get(struct kube *k, const char *path, struct kube_thing *ret, struct err *err)
+{
+	struct rest_request request = { .method = REST_GET, .path = path };
 	struct rest_answer answer = { .status = 0 };
-	int rc = rest_get(k->client, path, &wait, &answer, err);
+	int rc = kube_do(k, &request, &answer, err);
 
 	ret->json = NULL;
 	str_init(&ret->text, KUBE_ANSWER_MAX);
@@ -209,14 +220,13 @@ int kube_ask_permission(struct kube *k, const struct kube_target *t, const char 
 		"resourceAttributes", "verb", verb, "group", group, "resource", plural, "namespace",
 		t->ns);
 	char *body = json_dumps(review, JSON_COMPACT);
-	struct rest_wait wait = kube_wait(k, round_deadline_ms(k->r));
 	struct rest_request request = { .method = REST_POST,
 		.path = access_path,
 		.body = body,
 		.len = strlen(body),
 		.max = KUBE_ANSWER_MAX };
 	struct rest_answer answer = { .status = 0 };
-	int rc = rest_do(k->client, &request, &wait, &answer, err);
+	int rc = kube_do(k, &request, &answer, err);
 
 	if (!rc) {
 		plan->permission = kube_is_allowed(&answer) ? TRI_YES : TRI_NO;
@@ -347,11 +357,42 @@ static void sent_answer(struct sending *s, const struct rest_answer *answer, int
 	s->done += e->kind == EFFECT_DONE;
 }
 
+/* Over the network. EFFECT_UNSENT where it could not even be begun. */
+static int send_rest(struct sending *s, const struct rest_request *request,
+	struct rest_answer *answer, bool *ret_sent, struct err *err)
+{
+	struct rest_wait wait = kube_wait(s->k, request->deadline_ms);
+	struct rest_call *call = rest_start(s->k->client, request, err);
+	int rc;
+
+	*ret_sent = false;
+	if (!call) {
+		s->effect->kind = EFFECT_UNSENT;
+		str_add(&s->effect->answer, err->text);
+		return err->code ? (int)err->code : ERR_IO;
+	}
+	rc = rest_run(s->k->client, call, &wait, err);
+	*ret_sent = rest_sent(call);
+	if (!rc)
+		rc = rest_result(call, answer, err);
+	sent_answer(s, answer, rc, err, *ret_sent);
+	rest_end(call);
+	return rc;
+}
+
+static int send_served(struct sending *s, const struct rest_request *request,
+	struct rest_answer *answer, bool *ret_sent, struct err *err)
+{
+	int rc = s->k->serve(s->k, request, answer, ret_sent, err);
+
+	sent_answer(s, answer, rc, err, *ret_sent);
+	return rc;
+}
+
 /* Sends one call, once. */
 static int send_one(struct sending *s, struct err *err)
 {
 	const char *body = kube_string(s->call, "body");
-	struct rest_wait wait = kube_wait(s->k, round_deadline_ms(s->k->r));
 	struct rest_request request = {
 		.method = method_of(kube_string(s->call, "method")),
 		.path = kube_string(s->call, "path"),
@@ -360,25 +401,14 @@ static int send_one(struct sending *s, struct err *err)
 		.len = strlen(body),
 		.max = KUBE_ANSWER_MAX,
 		.alone = true,
-		.deadline_ms = wait.until_ms,
+		.deadline_ms = round_deadline_ms(s->k->r),
 	};
 	struct rest_answer answer = { .status = 0 };
-	struct rest_call *call = rest_start(s->k->client, &request, err);
 	bool sent;
-	int rc;
+	int rc = s->k->client ? send_rest(s, &request, &answer, &sent, err)
+			      : send_served(s, &request, &answer, &sent, err);
 
-	if (!call) {
-		s->effect->kind = EFFECT_UNSENT;
-		str_add(&s->effect->answer, err->text);
-		return err->code ? (int)err->code : ERR_IO;
-	}
-	rc = rest_run(s->k->client, call, &wait, err);
-	sent = rest_sent(call);
-	if (!rc)
-		rc = rest_result(call, &answer, err);
-	sent_answer(s, &answer, rc, err, sent);
 	rest_answer_release(&answer);
-	rest_end(call);
 	if (s->effect->kind == EFFECT_UNKNOWN || s->effect->kind == EFFECT_UNSENT)
 		return rc;
 	err_clear(err);
@@ -415,13 +445,15 @@ static int send_all(struct kube *k, const struct plan *plan, struct effect *effe
 
 static void take_costs(struct kube *k)
 {
-	struct rest_cost cost = rest_take_cost(k->client);
+	struct rest_cost cost = { 0 };
 
+	if (k->client)
+		cost = rest_take_cost(k->client);
 	round_cost(k->r, cost.requests, cost.bytes_in, cost.bytes_out, TIME_UNKNOWN);
 	k->r = NULL;
 }
 
-static int act_plan(
+int kube_act_plan(
 	void *state, struct round *r, const struct order *order, struct plan *plan, struct err *err)
 {
 	struct kube *k = state;
@@ -471,8 +503,8 @@ static int tell_refusal(
 	return 0;
 }
 
-static int act_send(void *state, struct round *r, const struct order *order,
-	const struct plan *plan, struct effect *effect, struct err *err)
+int kube_act_send(void *state, struct round *r, const struct order *order, const struct plan *plan,
+	struct effect *effect, struct err *err)
 {
 	struct kube *k = state;
 	int rc;
@@ -485,8 +517,8 @@ static int act_send(void *state, struct round *r, const struct order *order,
 	return rc;
 }
 
-static int act_look(void *state, struct round *r, const struct order *order,
-	const struct plan *plan, struct sight *sight, struct err *err)
+int kube_act_look(void *state, struct round *r, const struct order *order, const struct plan *plan,
+	struct sight *sight, struct err *err)
 {
 	struct kube *k = state;
 	struct kube_target t;
@@ -502,37 +534,17 @@ static int act_look(void *state, struct round *r, const struct order *order,
 	return rc;
 }
 
-#define LEASE_REQUEST                                                                        \
-	"PATCH of the Lease: holderIdentity \"\" and leaseDurationSeconds 1; or, where the " \
-	"election is coordinated, preferredHolder: another candidate"
-#define LEASE_GUARD "uid, holderIdentity and leaseTransitions, as tests in the same JSON Patch"
-#define LEASE_NEEDS "patch on leases.coordination.k8s.io"
-#define JOB_REQUEST "DELETE of the run's Job, foreground: it stays until its pods are gone"
-#define JOB_GUARD   "the Job's uid, as precondition of the deletion"
-#define JOB_NEEDS   "delete on jobs.batch"
-#define CRON_GUARD  "uid and resourceVersion, in the same patch"
-#define CRON_NEEDS  "patch on cronjobs.batch"
-#define ACT(mech, which, what, compared, right)                                       \
-	{                                                                             \
-		.mechanism = mech, .verb = which, .request = what, .guard = compared, \
-		.needs = right, .plan = act_plan, .send = act_send, .look = act_look  \
-	}
+#define ACT(mech, which, what, compared, right) \
+	{ .mechanism = mech,                    \
+		.verb = which,                  \
+		.request = what,                \
+		.guard = compared,              \
+		.needs = right,                 \
+		.plan = kube_act_plan,          \
+		.send = kube_act_send,          \
+		.look = kube_act_look },
 
 const struct act_case kube_acts[KUBE_ACTS] = {
-	ACT(MECH_K8S_LEASE, VERB_STEP_DOWN, LEASE_REQUEST, LEASE_GUARD, LEASE_NEEDS),
-	ACT(MECH_K8S_LEASE, VERB_RELEASE, LEASE_REQUEST, LEASE_GUARD, LEASE_NEEDS),
-	ACT(MECH_K8S_CRONJOB, VERB_STEP_DOWN,
-		"PATCH of the CronJob: suspend true; the run that is active ends by itself",
-		CRON_GUARD, CRON_NEEDS),
-	ACT(MECH_K8S_CRONJOB, VERB_RELEASE, JOB_REQUEST, JOB_GUARD, JOB_NEEDS),
-	ACT(MECH_K8S_CRONJOB, VERB_KEEP_ONE,
-		"a DELETE, as for release, of each run but the chosen one", JOB_GUARD, JOB_NEEDS),
-	ACT(MECH_K8S_CRONJOB, VERB_SUSPEND, "PATCH of the CronJob: suspend true", CRON_GUARD,
-		CRON_NEEDS),
-	ACT(MECH_K8S_CRONJOB, VERB_RESUME, "PATCH of the CronJob: suspend false", CRON_GUARD,
-		CRON_NEEDS),
-	ACT(MECH_K8S_CRONJOB, VERB_TRIGGER,
-		"POST of a Job made of the CronJob's jobTemplate, as kubectl create job --from "
-		"makes it",
-		NULL, "create on jobs.batch"),
+#include "source/kubernetes-acts.def"
 };
+#undef ACT

@@ -79,6 +79,22 @@ static void look_release(struct kube_looking *look)
 	*look = (struct kube_looking){ .call = NULL };
 }
 
+static void look_take(
+	struct kube *k, struct kube_looking *look, int rc, struct rest_answer *answer);
+
+/* The built-in world answers at once. */
+static bool look_served(
+	struct kube *k, struct kube_looking *look, const struct rest_request *request)
+{
+	struct rest_answer answer = { .date_us = REST_UNKNOWN_TIME };
+	struct err err = { 0 };
+	bool sent;
+	int rc = k->serve(k, request, &answer, &sent, &err);
+
+	look_take(k, look, rc, &answer);
+	return true;
+}
+
 static bool look_begin(struct kube *k, enum kube_look_kind kind, const char *row,
 	const char *holder, size_t holder_len, const char *path)
 {
@@ -93,14 +109,14 @@ static bool look_begin(struct kube *k, enum kube_look_kind kind, const char *row
 
 	if (!look)
 		return false;
-	look->call = rest_start(k->client, &request, &err);
-	if (!look->call)
+	look->call = k->client ? rest_start(k->client, &request, &err) : NULL;
+	if (k->client && !look->call)
 		return false;
 	look->kind = kind;
 	look->path = xstrdup(row);
 	look->holder = holder ? xstrndup(holder, holder_len) : NULL;
 	look->holder_len = holder_len;
-	return true;
+	return k->client ? true : look_served(k, look, &request);
 }
 
 static bool look_asked(const struct kube *k, enum kube_look_kind kind, const char *row,
@@ -500,23 +516,29 @@ static void take_events(
 
 /* ---- all of it ---- */
 
-static void look_take(struct kube *k, struct kube_looking *look)
+static void look_take(struct kube *k, struct kube_looking *look, int rc, struct rest_answer *answer)
 {
 	struct kube_lease_seen *lease = kube_store_lease_at(k->store, look->path);
+
+	if (look->kind == LOOK_EVENTS)
+		take_events(k, look, rc, answer);
+	else if (lease && look->kind == LOOK_POD)
+		take_pod(k, lease, look, rc, answer);
+	else if (lease && look->kind == LOOK_HOST)
+		take_host(k, lease, look, rc, answer);
+	else if (lease)
+		take_candidates(k, lease, rc, answer);
+	rest_answer_release(answer);
+	look_release(look);
+}
+
+static void look_ended(struct kube *k, struct kube_looking *look)
+{
 	struct rest_answer answer = { .date_us = REST_UNKNOWN_TIME };
 	struct err err = { 0 };
 	int rc = rest_result(look->call, &answer, &err);
 
-	if (look->kind == LOOK_EVENTS)
-		take_events(k, look, rc, &answer);
-	else if (lease && look->kind == LOOK_POD)
-		take_pod(k, lease, look, rc, &answer);
-	else if (lease && look->kind == LOOK_HOST)
-		take_host(k, lease, look, rc, &answer);
-	else if (lease)
-		take_candidates(k, lease, rc, &answer);
-	rest_answer_release(&answer);
-	look_release(look);
+	look_take(k, look, rc, &answer);
 }
 
 struct wanted {
@@ -601,7 +623,7 @@ void kube_look_step(struct kube *k)
 
 	for (i = 0; i < KUBE_LOOKS; i++)
 		if (k->looks[i].call && rest_done(k->looks[i].call))
-			look_take(k, &k->looks[i]);
+			look_ended(k, &k->looks[i]);
 	look_wanted(k);
 	look_late(k);
 }

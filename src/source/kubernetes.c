@@ -71,7 +71,7 @@ static int open_namespaces(struct kube *k, struct err *err)
 	return 0;
 }
 
-static void kube_close(void *state)
+void kube_close(void *state)
 {
 	struct kube *k = state;
 	size_t i;
@@ -96,10 +96,10 @@ static void kube_close(void *state)
 	free(k);
 }
 
-static int kube_open(const struct source_config *config, void **ret_state, struct err *err)
+struct kube *kube_new(const struct source_config *config)
 {
 	struct kube *k = xcalloc(1, sizeof(*k));
-	int ask, rc;
+	int ask;
 
 	k->config = config;
 	k->n_beats = k->n_beats_old = -1;
@@ -108,7 +108,14 @@ static int kube_open(const struct source_config *config, void **ret_state, struc
 		k->asks[ask].asked_ms = TIME_UNKNOWN;
 	map_init(&k->events);
 	k->store = kube_store_new(zone_load);
-	rc = kube_access_open(k, err);
+	return k;
+}
+
+static int kube_open(const struct source_config *config, void **ret_state, struct err *err)
+{
+	struct kube *k = kube_new(config);
+	int rc = kube_access_open(k, err);
+
 	if (!rc)
 		rc = open_namespaces(k, err);
 	if (rc) {

@@ -139,11 +139,20 @@ struct kube_made {
 	char name[KUBE_JOB_NAME];
 };
 
+/*
+ * Whom single questions and acts go to where there is no network: the built-in world's API server.
+ * Answers as rest_do does; ret_sent: whether anything of it may have reached the server.
+ */
+typedef int kube_serve(struct kube *k, const struct rest_request *request, struct rest_answer *ret,
+	bool *ret_sent, struct err *err);
+
 struct kube {
 	const struct source_config *config;
 	struct round *r; /* while polling or waiting */
 	struct kube_access access;
-	struct rest_client *client;
+	struct rest_client *client; /* NULL: serve answers */
+	kube_serve *serve;
+	void *server; /* what serve needs */
 	struct kube_store *store;
 	struct kube_reader reader;
 	struct kube_stream *streams;
@@ -178,6 +187,9 @@ struct kube {
 };
 
 /* ---- kubernetes.c ---- */
+/* Without a connection, and with no stream. */
+struct kube *kube_new(const struct source_config *config);
+void kube_close(void *state);
 struct rest_wait kube_wait(const struct kube *k, int64_t until_ms);
 struct kube_now kube_now(const struct kube *k);
 
@@ -251,6 +263,12 @@ bool kube_is_allowed(const struct rest_answer *answer);
 enum {
 	KUBE_ACTS = 8
 };
-extern const struct act_case kube_acts[KUBE_ACTS];
+extern const struct act_case kube_acts[KUBE_ACTS]; /* the rows of kubernetes-acts.def */
+int kube_act_plan(void *state, struct round *r, const struct order *order, struct plan *plan,
+	struct err *err);
+int kube_act_send(void *state, struct round *r, const struct order *order, const struct plan *plan,
+	struct effect *effect, struct err *err);
+int kube_act_look(void *state, struct round *r, const struct order *order, const struct plan *plan,
+	struct sight *sight, struct err *err);
 
 #endif

@@ -20,7 +20,7 @@ src_libsource_a_SOURCES = \
 	src/source/kubernetes.c src/source/kubernetes.h \
 	src/source/kubernetes-access.c \
 	src/source/kubernetes-act.c src/source/kubernetes-act.h \
-	src/source/kubernetes-act-look.c \
+	src/source/kubernetes-act-look.c src/source/kubernetes-acts.def \
 	src/source/kubernetes-plan-job.c \
 	src/source/kubernetes-plan-lease.c \
 	src/source/kubernetes-ask.c \
@@ -56,5 +56,9 @@ src_libsource_a_SOURCES = \
 	src/source/sim-postgres-hash.c \
 	src/source/sim-postgres-sql.c \
 	src/source/sim-postgres-view.c \
+	src/source/sim-cluster.c src/source/sim-cluster.h \
+	src/source/sim-cluster-api.c \
+	src/source/sim-cluster-json.c \
+	src/source/sim-cluster-view.c \
 	src/source/source.c src/source/source.h src/source/act.h \
 	src/source/sources.def

@@ -12,3 +12,7 @@ tests_bin_test_sim_postgres_LDADD = $(SIM_TEST_LIBS)
 unit_tests += tests/bin/test-sim-zookeeper
 tests_bin_test_sim_zookeeper_SOURCES = tests/unit/sim/test-zookeeper.c tests/unit/unit.h
 tests_bin_test_sim_zookeeper_LDADD = $(SIM_TEST_LIBS)
+unit_tests += tests/bin/test-sim-cluster
+tests_bin_test_sim_cluster_SOURCES = tests/unit/sim/test-cluster.c tests/unit/unit.h
+tests_bin_test_sim_cluster_LDADD = $(SIM_TEST_LIBS)
+tests_bin_test_sim_cluster_CPPFLAGS = $(AM_CPPFLAGS) -DTESTS_DIR=\"$(abs_top_srcdir)/tests\"
