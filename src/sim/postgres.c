@@ -12,6 +12,7 @@
 
 enum {
 	PORT = 5432,
+	MOMENT_US = 1000,
 	SERVER_VERSION = 160004,
 	MAX_CONNECTIONS = 100,      /* max_connections' default */
 	DEADLOCK_MS = 1000,         /* deadlock_timeout's */
@@ -192,10 +193,11 @@ const char *simpg_database_name(const struct simpg_server *s, uint32_t oid)
 
 int64_t simpg_now_us(struct world *w, struct simpg_server *s)
 {
-	int64_t now = process_clock_us(w, s->process);
+	int64_t now = process_clock_us(w, s->process) +
+		      (int64_t)sim_random_below(world_random(w), MOMENT_US);
 
 	/* A clock that was set back goes back; within one moment of the world it goes on. */
-	if (s->last_us >= now && s->last_us - now < 1000)
+	if (s->last_us >= now && s->last_us - now < 2 * MOMENT_US)
 		now = s->last_us + 1;
 	s->last_us = now;
 	return now;

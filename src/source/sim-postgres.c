@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "sim/postgres-recipe.h"
+#include "sim/postgres-script.h"
 #include "source/sim-postgres.h"
 
 #include <stdio.h>
@@ -401,6 +402,31 @@ static int session_make(
 	return client_make(w, &u->client, v, err);
 }
 
+static const struct option_def script_options[] = {
+	CLIENT_OPTIONS,
+	{ "says", OPTION_LIST, NULL,
+		"What it says, each at its time after the process' start: \"2s lock 42\", \"2s "
+		"lock "
+		"(7,-9) share transaction\", \"3s try 42\", \"4s unlock 42\", \"5s begin\", \"5s "
+		"commit\", \"6s prepare tx-9\", \"7s listen hand\", \"8s run 30s SELECT 1\", \"9s "
+		"close\", \"10s connect\".",
+		NULL, NULL, true },
+	{ 0 },
+};
+
+static int script_make(
+	struct world *w, struct process *p, const struct option_values *v, struct err *err)
+{
+	struct simpg_script *s = simpg_script_new(p);
+	const char *item;
+	size_t i;
+	int rc = client_make(w, &s->client, v, err);
+
+	for (i = 0; !rc && (item = option_value_item(v, "says", i)); i++)
+		rc = simpg_script_add(s, item, err);
+	return rc;
+}
+
 static const struct sim_program programs[] = {
 	{ "pg-lock",
 		"Works while it has an advisory lock, for which it waits in the queue "
@@ -411,6 +437,7 @@ static const struct sim_program programs[] = {
 		"(pg_try_advisory_lock): nobody sees it wait.",
 		try_options, try_make },
 	{ "pg-session", "Uses a session for something else.", session_options, session_make },
+	{ "pg-script", "Says to its server what a list tells it to.", script_options, script_make },
 	{ 0 },
 };
 
