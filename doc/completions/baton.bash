@@ -23,7 +23,7 @@ _baton() {
 	COMPREPLY=()
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		-c | --config | -s | --source | --timeout | --state | --ignore | --color | --theme | --expect | --expect-token | --reason) ((i++)) ;;
+		-c | --config | -s | --source | --timeout | --state | --ignore | --color | --theme | --expect | --expect-token | --reason | --sim | --at | --seed) ((i++)) ;;
 		-*) ;;
 		*)
 			command=${words[i]}
@@ -72,18 +72,30 @@ _baton() {
 		:
 		return
 		;;
+	--sim)
+		:
+		return
+		;;
+	--at)
+		:
+		return
+		;;
+	--seed)
+		:
+		return
+		;;
 	esac
 	if [[ $cur == -* ]]; then
-		local options='--config --source --timeout --json --state --ignore --no-memory --color --ascii --theme --print --expect --expect-token --reason --yes --write --force --help --version -c -s -h -V'
+		local options='--config --source --timeout --json --state --ignore --no-memory --color --ascii --theme --print --expect --expect-token --reason --yes --write --force --sim --at --seed --help --version -c -s -h -V'
 		case $command in
 		console) options='--config -c --source -s --timeout --no-memory --color --ascii --theme --write --help -h --version -V' ;;
-		list) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --help -h --version -V' ;;
-		show) options='--config -c --source -s --timeout --json --no-memory --color --ascii --help -h --version -V' ;;
-		watch) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --help -h --version -V' ;;
-		check) options='--config -c --source -s --timeout --json --ignore --no-memory --color --ascii --help -h --version -V' ;;
-		forecast) options='--config -c --source -s --timeout --json --no-memory --color --ascii --expect --expect-token --help -h --version -V' ;;
-		act) options='--config -c --source -s --timeout --json --no-memory --color --ascii --expect --expect-token --reason --yes --help -h --version -V' ;;
-		audit) options='--config -c --json --color --ascii --help -h --version -V' ;;
+		list) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --sim --at --seed --help -h --version -V' ;;
+		show) options='--config -c --source -s --timeout --json --no-memory --color --ascii --sim --at --seed --help -h --version -V' ;;
+		watch) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --sim --at --seed --help -h --version -V' ;;
+		check) options='--config -c --source -s --timeout --json --ignore --no-memory --color --ascii --sim --at --seed --help -h --version -V' ;;
+		forecast) options='--config -c --source -s --timeout --json --no-memory --color --ascii --expect --expect-token --sim --at --seed --help -h --version -V' ;;
+		act) options='--config -c --source -s --timeout --json --no-memory --color --ascii --expect --expect-token --reason --yes --sim --at --seed --help -h --version -V' ;;
+		audit) options='--config -c --json --color --ascii --sim --help -h --version -V' ;;
 		doctor) options='--config -c --source -s --timeout --json --no-memory --color --ascii --help -h --version -V' ;;
 		init) options='--config -c --color --ascii --print --force --help -h --version -V' ;;
 		help) options='--config -c --color --ascii --help -h --version -V' ;;

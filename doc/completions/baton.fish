@@ -34,6 +34,9 @@ complete -c baton -n "$none; or __fish_seen_subcommand_from act" -l reason -x -d
 complete -c baton -n "$none; or __fish_seen_subcommand_from act" -l yes -d 'Confirm beforehand'
 complete -c baton -n "$none; or __fish_seen_subcommand_from console" -l write -d 'Start the console armed for every source that is not protected'
 complete -c baton -n "$none; or __fish_seen_subcommand_from init" -l force -d 'Replace the file that is there'
+complete -c baton -n "$none; or __fish_seen_subcommand_from list show watch check forecast act audit" -l sim -x -d 'Look at a built-in fleet instead of real systems'
+complete -c baton -n "$none; or __fish_seen_subcommand_from list show watch check forecast act" -l at -x -d 'With --sim'
+complete -c baton -n "$none; or __fish_seen_subcommand_from list show watch check forecast act" -l seed -x -d 'With --sim'
 complete -c baton -s h -l help -d 'Explain the command'
 complete -c baton -s V -l version -d 'Print the version'
 

@@ -59,7 +59,8 @@ static void act_ask(
 	int tries;
 
 	out_init(&out, STDERR_FILENO);
-	show_forecast_text(&out, &style, view->items[0].forecast, clock_wall_us(&clock_system));
+	show_forecast_text(
+		&out, &style, view->items[0].forecast, clock_wall_us(look_clock(&call->look)));
 	out_close(&out);
 	if (!ask_reason(cli, call, reason)) {
 		gate_cancel(gate);
@@ -114,16 +115,20 @@ static const struct snapshot *snapshot_of(const struct board *board, const char 
 /* A picture from after the act, where the source still gives one in time; else the newest. */
 static struct board *board_after(const struct verb_call *call, int64_t over_ms)
 {
+	const struct clock_source *clock = look_clock(&call->look);
 	int64_t end = over_ms + AFTER_MS;
 
 	for (;;) {
 		struct board *board = fleet_board(call->look.fleet);
 		const struct snapshot *snap = snapshot_of(board, call->snap->source);
 
-		if (!snap || snap->picture_ms >= over_ms || clock_mono_ms(&clock_system) >= end)
+		if (!snap || snap->picture_ms >= over_ms || clock_mono_ms(clock) >= end)
 			return board;
 		board_unref(board);
-		poll(NULL, 0, TICK_MS);
+		if (call->look.drive)
+			drive_step(call->look.drive, end);
+		else
+			poll(NULL, 0, TICK_MS);
 	}
 }
 
@@ -158,7 +163,8 @@ static void json_target(struct json_writer *j, const struct gate_item *item)
 	jw_map_end(j);
 }
 
-static void act_json(struct out *out, const struct gate_view *view, const struct board *after)
+static void act_json(struct out *out, const struct verb_call *call, const struct gate_view *view,
+	const struct board *after)
 {
 	const struct gate_item *item = &view->items[0];
 	const struct snapshot *snap = NULL;
@@ -168,7 +174,7 @@ static void act_json(struct out *out, const struct gate_view *view, const struct
 	jw_init(&j, out);
 	jw_map(&j);
 	jw_key_text(&j, "schema", "baton/1");
-	jw_key_time(&j, "at", clock_wall_us(&clock_system), 3);
+	jw_key_time(&j, "at", clock_wall_us(look_clock(&call->look)), 3);
 	jw_key_text(&j, "id", item->id);
 	jw_key_text(&j, "verb", verb_word(item->verb)->word);
 	jw_key_text(&j, "outcome", outcome_word(view));
@@ -255,7 +261,7 @@ static int act_tell(const struct cli *cli, const struct verb_call *call,
 
 	out_init(&out, STDOUT_FILENO);
 	if (cli->json)
-		act_json(&out, view, after);
+		act_json(&out, call, view, after);
 	else
 		act_text(&out, view, after);
 	code = cli_close(&out, outcome_code(view->outcome));
@@ -275,7 +281,7 @@ static int act_carry(const struct cli *cli, const struct verb_call *call)
 	if (view->items[0].absent)
 		code = ids_complain(call->board, cli->args[1]);
 	else
-		code = act_tell(cli, call, view, clock_mono_ms(&clock_system));
+		code = act_tell(cli, call, view, clock_mono_ms(look_clock(&call->look)));
 	gate_view_free(view);
 	return code;
 }
@@ -331,7 +337,7 @@ const struct command cli_command_act = {
 		"confirmation; without it the terminal is asked. Exit codes: 0 done, 10 refused, "
 		"11 changed, 12 unknown, "
 		"13 partial. Nothing is ever sent twice.",
-	.takes = TAKES_SOURCES | TAKES(JSON) | TAKES(EXPECT) | TAKES(EXPECT_TOKEN) | TAKES(REASON) |
-		 TAKES(YES),
+	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(JSON) | TAKES(EXPECT) | TAKES(EXPECT_TOKEN) |
+		 TAKES(REASON) | TAKES(YES),
 	.run = act_run,
 };

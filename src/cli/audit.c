@@ -52,7 +52,10 @@ static int audit_run(struct cli *cli)
 	struct out out;
 	int rc;
 
-	audit_init(&audit, NULL);
+	if (cli->sim_audit)
+		audit_init_sim(&audit, NULL);
+	else
+		audit_init(&audit, NULL);
 	out_init(&out, STDOUT_FILENO);
 	if (!audit.folder)
 		rc = err_set(&err, ERR_NOTFOUND,
@@ -75,7 +78,10 @@ const struct command cli_command_audit = {
 	.help = "With --json the lines of the audit file as they are, the oldest first: an intent "
 		"before each "
 		"request, an outcome after it, with one number. An intent without an outcome is an "
-		"act whose end is not known.",
-	.takes = TAKES(JSON),
+		"act whose end is not known. With --sim, which takes no value here, what was done "
+		"to "
+		"built-in fleets: it never stands beside what was done to real systems.",
+	.takes = TAKES(JSON) | TAKES(SIM),
+	.plain = TAKES(SIM),
 	.run = audit_run,
 };

@@ -43,6 +43,9 @@ enum option_id {
 	OPT_YES,
 	OPT_WRITE,
 	OPT_FORCE,
+	OPT_SIM,
+	OPT_AT,
+	OPT_SEED,
 	OPT_HELP,
 	OPT_VERSION,
 	OPT_COUNT
@@ -72,6 +75,7 @@ struct command {
 	const char *summary;   /* one line */
 	const char *help;      /* paragraphs, for `baton help NAME` and the manual */
 	uint32_t takes;
+	uint32_t plain;  /* of these: options that take no value here, though they do elsewhere */
 	bool hidden;     /* neither in the help nor in the manual */
 	bool own_errors; /* it says on its own what is wrong with the config (check) */
 	int (*run)(struct cli *cli);
@@ -79,6 +83,7 @@ struct command {
 
 #define TAKES(id)     (UINT32_C(1) << OPT_##id)
 #define TAKES_SOURCES (TAKES(CONFIG) | TAKES(SOURCE) | TAKES(TIMEOUT) | TAKES(NO_MEMORY))
+#define TAKES_SIM     (TAKES(SIM) | TAKES(AT) | TAKES(SEED))
 #define TAKES_ALWAYS  (TAKES(HELP) | TAKES(VERSION) | TAKES(COLOR) | TAKES(ASCII) | TAKES(CONFIG))
 
 /* All commands, in the order of commands.def; NULL ends the list. The first is the default one. */
@@ -101,6 +106,9 @@ struct cli {
 	const struct command *command;
 	const char *config;
 	const char *theme;
+	const char *sim;             /* --sim: the scenario; NULL: real sources */
+	int64_t at_ms;               /* --at; has_at */
+	uint64_t seed;               /* --seed; has_seed */
 	const char *expect, *reason; /* of act and forecast; NULL: not said */
 	int64_t token;               /* --expect-token; has_token */
 	const char *sources[CLI_ARGS_MAX];
@@ -109,7 +117,8 @@ struct cli {
 	uint32_t states;    /* 0: all */
 	int64_t timeout_ms; /* 0: not said */
 	enum cli_color color;
-	bool json, no_memory, ascii, print, force, help, version, yes, write, has_token;
+	bool json, no_memory, ascii, print, force, help, version, yes, write, has_token, has_at,
+		has_seed, sim_audit;
 	bool utf8; /* the locale's */
 	const char *args[CLI_ARGS_MAX];
 	int n_args;

@@ -37,7 +37,7 @@ static int forecast_print(
 	if (cli->json)
 		forecast_json(&out, f);
 	else
-		show_forecast_text(&out, &style, f, clock_wall_us(&clock_system));
+		show_forecast_text(&out, &style, f, clock_wall_us(look_clock(&call->look)));
 	return cli_close(&out, EXIT_CODE_OK);
 }
 
@@ -68,6 +68,6 @@ const struct command cli_command_forecast = {
 		"told, who is next and "
 		"when, whether the old holder may work on, and whether the server allows it. "
 		"Without --expect a verb about a holder means the only one.",
-	.takes = TAKES_SOURCES | TAKES(JSON) | TAKES(EXPECT) | TAKES(EXPECT_TOKEN),
+	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(JSON) | TAKES(EXPECT) | TAKES(EXPECT_TOKEN),
 	.run = forecast_run,
 };

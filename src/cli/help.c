@@ -54,19 +54,20 @@ static void help_row(struct out *out, const char *head, size_t width, const char
 	help_wrap(out, width + 4, text);
 }
 
-static void help_options(struct out *out, uint32_t takes)
+static void help_options(struct out *out, uint32_t takes, uint32_t plain)
 {
 	int i;
 
 	for (i = 0; i < OPT_COUNT; i++) {
 		const struct cli_option *option = &cli_options[i];
+		const char *value = plain & (UINT32_C(1) << i) ? NULL : option->value;
 		char head[64];
 
 		if (!(takes & (UINT32_C(1) << i)))
 			continue;
 		snprintf(head, sizeof(head), "%s%c%s--%s%s%s", option->letter ? "-" : "  ",
 			option->letter ? option->letter : ' ', option->letter ? ", " : " ",
-			option->name, option->value ? " " : "", option->value ? option->value : "");
+			option->name, value ? " " : "", value ? value : "");
 		help_row(out, head, 22, option->help);
 	}
 }
@@ -92,7 +93,7 @@ static void help_program(struct out *out)
 		help_row(out, head, 22, cli_commands[i]->summary);
 	}
 	out_text(out, "\nOptions, before or after the command:\n");
-	help_options(out, UINT32_MAX);
+	help_options(out, UINT32_MAX, 0);
 	out_text(out, "\n'baton help COMMAND' tells more, the manuals baton(1) and baton-config(5) "
 		      "all.\n");
 }
@@ -117,7 +118,7 @@ void cli_help(const struct command *command, struct out *out)
 		help_wrap(out, 0, command->help);
 	}
 	out_text(out, "\nOptions:\n");
-	help_options(out, command->takes | TAKES_ALWAYS);
+	help_options(out, command->takes | TAKES_ALWAYS, command->plain);
 }
 
 static int help_run(struct cli *cli)

@@ -3,41 +3,90 @@
 #include "cli/look.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "source/sim-host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	SPEED_REAL = 1000,
+	AT_MS = 60 * 1000 /* how long a built-in fleet has lived, when it is not said */
+};
+
+/* The settings of a scenario. */
+static int look_load_sim(struct look *look, const struct cli *cli, struct err *err)
+{
+	struct scenario_options options = { .has_seed = cli->has_seed, .seed = cli->seed };
+	int rc = scenario_load(cli->sim, &options, &look->scenario, err);
+
+	if (rc)
+		return rc == ERR_NOTFOUND ? ERR_USAGE : rc;
+	look->settings = look->scenario->settings;
+	return 0;
+}
+
+static void look_unload(struct look *look)
+{
+	if (look->scenario)
+		scenario_free(look->scenario);
+	else
+		settings_free(look->settings);
+	look->scenario = NULL;
+	look->settings = NULL;
+}
+
+static int look_nothing(const struct look *look, struct err *err)
+{
+	const char *looked_for = look->settings->looked_for;
+
+	/* More than an error's text holds: said here, whole. */
+	if (looked_for && !look->quiet)
+		fputs(looked_for, stderr);
+	return err_set(err, ERR_CONFIG, "%s",
+		!looked_for   ? "the config names no source"
+		: look->quiet ? looked_for
+			      : "");
+}
+
 static int look_load(struct look *look, const struct cli *cli, struct err *err)
 {
-	int rc = settings_load(cli->config, cli->timeout_ms, &look->settings, err);
+	int rc = cli->sim ? look_load_sim(look, cli, err)
+			  : settings_load(cli->config, cli->timeout_ms, &look->settings, err);
 
 	if (rc)
 		return rc;
 	if (cli->n_sources)
 		rc = settings_choose(look->settings, cli->sources, cli->n_sources, err);
-	if (!rc && !look->settings->n_sources) {
-		/* More than an error's text holds: said here, whole. */
-		if (look->settings->looked_for && !look->quiet)
-			fputs(look->settings->looked_for, stderr);
-		rc = err_set(err, ERR_CONFIG, "%s",
-			!look->settings->looked_for ? "the config names no source"
-			: look->quiet               ? look->settings->looked_for
-						    : "");
-	}
-	if (rc) {
-		settings_free(look->settings);
-		look->settings = NULL;
-	}
+	if (!rc && !look->settings->n_sources)
+		rc = look_nothing(look, err);
+	if (rc)
+		look_unload(look);
 	return rc;
+}
+
+/* A built-in fleet that is driven to its moment, or one that lives. */
+static void look_make_fleet(struct look *look, const struct cli *cli, bool driven)
+{
+	struct fleet_options options = { .clock = &clock_system,
+		.one_shot = look->one_shot && !look->scenario,
+		.memory = !cli->no_memory && !look->scenario,
+		.sim = look->scenario != NULL };
+
+	look->at_ms = cli->has_at ? cli->at_ms : AT_MS;
+	if (look->scenario && driven) {
+		look->drive = drive_new(look->scenario, &(struct drive_options){ 0 });
+		look->fleet = drive_fleet(look->drive);
+		return;
+	}
+	if (look->scenario)
+		options.clock = sim_host_clock(look->scenario->host);
+	look->fleet = fleet_new(look->settings, &options);
 }
 
 int look_open(
 	struct look *look, const struct cli *cli, bool one_shot, bool start, struct err *quiet)
 {
-	struct fleet_options options = {
-		.clock = &clock_system, .one_shot = one_shot, .memory = !cli->no_memory
-	};
 	struct err err = { 0 };
 	size_t i;
 	int rc;
@@ -58,15 +107,33 @@ int look_open(
 	for (i = 0; i < look->settings->n_sources; i++)
 		if (look->settings->sources[i].timeout_ms > look->timeout_ms)
 			look->timeout_ms = look->settings->sources[i].timeout_ms;
-	look->fleet = fleet_new(look->settings, &options);
+	look_make_fleet(look, cli, !start || one_shot || cli->has_at);
 	if (start)
-		fleet_start(look->fleet);
+		look_start(look);
 	return 0;
+}
+
+void look_start(struct look *look)
+{
+	if (look->drive)
+		return;
+	if (look->scenario)
+		vclock_speed(sim_host_vclock(look->scenario->host), SPEED_REAL);
+	fleet_start(look->fleet);
+}
+
+const struct clock_source *look_clock(const struct look *look)
+{
+	return fleet_clock(look->fleet);
 }
 
 /* The sources keep their own deadline; half of it more is for a call that can't be interrupted. */
 struct board *look_wait(struct look *look)
 {
+	if (look->drive) {
+		drive_to(look->drive, look->at_ms);
+		return drive_board(look->drive);
+	}
 	fleet_wait_settled(look->fleet, look->started_ms + look->timeout_ms * 3 / 2);
 	return fleet_board(look->fleet);
 }
@@ -138,23 +205,31 @@ int look_exit_code_now(const struct board *board)
 	return look_code(answered, failed);
 }
 
-void look_close(struct look *look)
+static bool look_stop(struct look *look)
 {
 	struct err err = { 0 };
-	bool all = true;
 	int64_t wait_ms = look->timeout_ms / 4 < 500 ? look->timeout_ms / 4 : 500;
+	bool all = fleet_stop(look->fleet, wait_ms);
 
-	if (look->fleet) {
-		all = fleet_stop(look->fleet, wait_ms);
-		if (fleet_acts(look->fleet))
-			cli_complain("an act that was confirmed has not ended: look at the "
-				     "singleton again, and at what baton audit has of it");
-		if (!look->quiet && fleet_memory_status(look->fleet, &err))
-			cli_complain("the observation memory: %s", err.text);
-		fleet_free(look->fleet);
-	}
+	if (fleet_acts(look->fleet))
+		cli_complain("an act that was confirmed has not ended: look at the "
+			     "singleton again, and at what baton audit has of it");
+	if (!look->quiet && fleet_memory_status(look->fleet, &err))
+		cli_complain("the observation memory: %s", err.text);
+	fleet_free(look->fleet);
+	return all;
+}
+
+void look_close(struct look *look)
+{
+	bool all = true;
+
+	if (look->drive)
+		drive_free(look->drive);
+	else if (look->fleet)
+		all = look_stop(look);
 	/* A thread that was left behind may still use them. */
 	if (all)
-		settings_free(look->settings);
+		look_unload(look);
 	*look = (struct look){ .settings = NULL };
 }

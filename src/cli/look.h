@@ -2,6 +2,7 @@
 #define CLI_LOOK_H
 
 #include "cli/command.h"
+#include "control/drive.h"
 #include "control/fleet.h"
 #include "control/settings.h"
 
@@ -9,6 +10,9 @@
 struct look {
 	struct settings *settings;
 	struct fleet *fleet;
+	struct scenario *scenario; /* --sim: whose settings they are; else NULL */
+	struct drive *drive;       /* it moves the fleet, up to at_ms; NULL: threads do */
+	int64_t at_ms;
 	int64_t started_ms;
 	int64_t timeout_ms; /* the longest of the sources' */
 	bool one_shot;
@@ -22,6 +26,13 @@ struct look {
  */
 int look_open(
 	struct look *look, const struct cli *cli, bool one_shot, bool start, struct err *quiet);
+
+/* Starts to poll, where look_open did not; a built-in fleet that nobody drives lives from now on.
+ */
+void look_start(struct look *look);
+
+/* The clock of all that is shown. */
+const struct clock_source *look_clock(const struct look *look);
 
 /* Waits until every source has answered or its time is over, and returns the board: one reference.
  */

@@ -60,6 +60,24 @@ const struct cli_option cli_options[OPT_COUNT] = {
 		.help = "Start the console armed for every source that is not protected, instead "
 			"of read only." },
 	[OPT_FORCE] = { .name = "force", .help = "Replace the file that is there." },
+	[OPT_SIM] = { .name = "sim",
+		.value = "SCENARIO",
+		.completes = "scenario",
+		.help = "Look at a built-in fleet instead of real systems: a scenario's name "
+			"(demo) or "
+			"file. Nothing else is read, and nothing real is touched; what is done "
+			"stands "
+			"in an audit of its own." },
+	[OPT_AT] = { .name = "at",
+		.value = "DURATION",
+		.help = "With --sim: how long the fleet has lived at the moment of the picture, by "
+			"default 60s. watch prints what changed until then, without waiting, and "
+			"ends; without --at it goes on at the speed of life." },
+	[OPT_SEED] = { .name = "seed",
+		.value = "N",
+		.help = "With --sim: another seed than the scenario's. The same seed gives the "
+			"same "
+			"fleet, byte for byte." },
 	[OPT_HELP] = { .name = "help", .letter = 'h', .help = "Explain the command, and stop." },
 	[OPT_VERSION] = { .name = "version",
 		.letter = 'V',

@@ -134,6 +134,31 @@ static int parse_token(struct cli *cli, const char *value, struct err *err)
 	return 0;
 }
 
+static int parse_at(struct cli *cli, const char *value, struct err *err)
+{
+	char shown[CLI_SHOWN_MAX];
+
+	if (!yaml_duration_text_ms(value, &cli->at_ms) || cli->at_ms > INT64_C(31) * 86400000)
+		return err_set(err, ERR_USAGE,
+			"--at must be a duration such as 90s or 5m, at most 31d, not '%s'",
+			cli_shown(shown, value));
+	cli->has_at = true;
+	return 0;
+}
+
+static int parse_seed(struct cli *cli, const char *value, struct err *err)
+{
+	char shown[CLI_SHOWN_MAX], *end;
+
+	errno = 0;
+	cli->seed = strtoull(value, &end, 10);
+	cli->has_seed = true;
+	if (errno || *end || end == value || value[0] == '-')
+		return err_set(err, ERR_USAGE, "--seed must be a whole number from 0, not '%s'",
+			cli_shown(shown, value));
+	return 0;
+}
+
 static int parse_state(struct cli *cli, const char *value, struct err *err)
 {
 	int state = state_from_word(value), i;
@@ -201,6 +226,7 @@ static int parse_flag(struct cli *cli, enum option_id id)
 		[OPT_YES] = &cli->yes,
 		[OPT_WRITE] = &cli->write,
 		[OPT_FORCE] = &cli->force,
+		[OPT_SIM] = &cli->sim_audit, /* where it has no value */
 		[OPT_HELP] = &cli->help,
 		[OPT_VERSION] = &cli->version,
 	};
@@ -226,6 +252,13 @@ static int parse_value(struct cli *cli, enum option_id id, const char *value, st
 	case OPT_REASON:
 		cli->reason = value;
 		return 0;
+	case OPT_SIM:
+		cli->sim = value;
+		return 0;
+	case OPT_AT:
+		return parse_at(cli, value, err);
+	case OPT_SEED:
+		return parse_seed(cli, value, err);
 	case OPT_SOURCE:
 		if (cli->n_sources == CLI_ARGS_MAX)
 			return err_set(err, ERR_USAGE, "more than %d times --source", CLI_ARGS_MAX);
@@ -260,7 +293,7 @@ static int parse_option(struct cli *cli, struct parse *p, const char *word, stru
 	if (id < 0)
 		return unknown_option(word, err);
 	p->seen |= UINT32_C(1) << id;
-	if (!cli_options[id].value)
+	if (!cli_options[id].value || (cli->command && cli->command->plain & UINT32_C(1) << id))
 		return value ? err_set(err, ERR_USAGE, "--%s takes no value", cli_options[id].name)
 			     : parse_flag(cli, (enum option_id)id);
 	if (!value && p->at < p->argc)

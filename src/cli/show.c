@@ -81,7 +81,7 @@ static int show_run(struct cli *cli)
 	escaped = ids_escaped(cli->args[0]);
 	fleet_want(look.fleet, (const char *[]){ cli->args[0], escaped }, 2);
 	free(escaped);
-	fleet_start(look.fleet);
+	look_start(&look);
 	board = look_wait(&look);
 	look_complain(&look, board, false);
 	code = show_found(cli, &look, board);
@@ -100,6 +100,6 @@ const struct command cli_command_show = {
 	.help = "ID is as list prints it; the bytes themselves are taken as well. role/NAME shows "
 		"a role of "
 		"the config.",
-	.takes = TAKES_SOURCES | TAKES(JSON),
+	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(JSON),
 	.run = show_run,
 };

@@ -61,7 +61,7 @@ static int verb_look(struct verb_call *call, const struct cli *cli)
 		return code;
 	call->id = ids_escaped(word);
 	fleet_want(call->look.fleet, (const char *[]){ word, call->id }, 2);
-	fleet_start(call->look.fleet);
+	look_start(&call->look);
 	call->board = look_wait(&call->look);
 	call->row = ids_find(call->board, word, &call->snap);
 	if (call->row) {
@@ -138,6 +138,8 @@ static void verb_leave(const struct verb_call *call)
 
 struct gate_view *verb_wait(const struct verb_call *call, enum gate_phase phase)
 {
+	if (call->look.drive)
+		return drive_gate(call->look.drive, call->gate, phase);
 	for (;;) {
 		struct gate_view *view = gate_look(call->gate);
 

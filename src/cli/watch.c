@@ -216,6 +216,22 @@ static void watch_loop(struct watch *w, int signals)
 	}
 }
 
+/* A built-in fleet up to its moment: nobody waits for anything. */
+static void watch_drive(struct watch *w)
+{
+	bool more = true;
+
+	while (more && !w->out.error) {
+		struct pollfd fd = { .fd = fleet_fd(w->look.fleet), .events = POLLIN };
+
+		more = drive_step(w->look.drive, w->look.at_ms);
+		if (!more)
+			drive_to(w->look.drive, w->look.at_ms);
+		if (poll(&fd, 1, 0) > 0)
+			watch_board(w, fleet_board(w->look.fleet));
+	}
+}
+
 static int watch_run(struct cli *cli)
 {
 	struct watch w = { .cli = cli, .style = cli_style(cli) };
@@ -226,7 +242,10 @@ static int watch_run(struct cli *cli)
 		return code;
 	w.style.columns = 0;
 	out_init(&w.out, STDOUT_FILENO);
-	watch_loop(&w, signals);
+	if (w.look.drive)
+		watch_drive(&w);
+	else
+		watch_loop(&w, signals);
 	code = cli_close(&w.out, w.told ? look_exit_code_now(w.told) : EXIT_CODE_OK);
 	board_unref(w.told);
 	look_close(&w.look);
@@ -245,6 +264,6 @@ const struct command cli_command_watch = {
 		"source lines. It ends at SIGINT, SIGTERM, or when nobody reads any more; the exit "
 		"code tells "
 		"whether all sources could be read at that moment.",
-	.takes = TAKES_SOURCES | TAKES(JSON) | TAKES(STATE),
+	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(JSON) | TAKES(STATE),
 	.run = watch_run,
 };

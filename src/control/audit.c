@@ -20,6 +20,7 @@ enum {
 	ANSWER_MOST = 3 * 1024,
 	TEXT_MOST = 1024,
 	WHO_MOST = 256,
+	FOLDER_MOST = 8192,
 	OUTCOME_BYTES = AUDIT_LINE_MAX, /* set aside for the outcome with the intent */
 };
 
@@ -30,6 +31,20 @@ void audit_init(struct audit *audit, const char *folder)
 		audit->folder = xstrdup(folder);
 	else if (fs_state_dir(&audit->folder, NULL))
 		audit->folder = NULL;
+}
+
+void audit_init_sim(struct audit *audit, const char *folder)
+{
+	struct str own;
+
+	audit_init(audit, folder);
+	audit->sim = true;
+	if (!audit->folder)
+		return;
+	str_init(&own, FOLDER_MOST);
+	str_addf(&own, "%s/sim", audit->folder);
+	free(audit->folder);
+	audit->folder = str_take(&own);
 }
 
 void audit_release(struct audit *audit)
@@ -122,6 +137,7 @@ static json_t *evidence_json(const struct forecast *f)
 }
 
 struct line_of {
+	const struct audit *audit;
 	const struct audit_entry *entry;
 	int64_t now_us;
 };
@@ -135,6 +151,8 @@ static void make_line(void *arg, uint64_t n, struct str *line)
 
 	clock_format_utc(at, of->now_us, 3);
 	json_object_set_new(json, "schema", json_string("baton/1"));
+	if (of->audit->sim)
+		json_object_set_new(json, "sim", json_true());
 	json_object_set_new(json, "at", json_string(at));
 	json_object_set_new(json, "n", json_integer((json_int_t)n));
 	json_object_set_new(json, "phase", json_string(e->outcome ? "outcome" : "intent"));
@@ -159,7 +177,7 @@ static void make_line(void *arg, uint64_t n, struct str *line)
 static int audit_write(struct audit *audit, const struct audit_entry *entry, int64_t now_us,
 	uint64_t n, uint64_t *ret_n, struct audit_copy *copy, struct err *err)
 {
-	struct line_of of = { entry, now_us };
+	struct line_of of = { audit, entry, now_us };
 	struct str line;
 	int rc;
 

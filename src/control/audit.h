@@ -34,6 +34,7 @@ struct audit {
 	char *folder;               /* NULL: neither XDG_STATE_HOME nor HOME is set */
 	const char *const *program; /* argv, ended by NULL; NULL: none. Borrowed */
 	bool syslog;
+	bool sim;         /* of the built-in fleet: each line says so */
 	int64_t file_max; /* AUDIT_FILE_MAX; tests take less */
 };
 
@@ -61,6 +62,9 @@ struct audit_copy {
 
 /* folder: NULL: the XDG state folder. */
 void audit_init(struct audit *audit, const char *folder);
+/* The same for built-in fleets: in a folder `sim` of that one, never beside what was done to real
+ * systems. */
+void audit_init_sim(struct audit *audit, const char *folder);
 void audit_release(struct audit *audit);
 
 /*

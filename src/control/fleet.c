@@ -113,7 +113,10 @@ struct fleet *fleet_new(const struct settings *settings, const struct fleet_opti
 		.event = fleet_event,
 		.arg = fleet,
 	};
-	audit_init(&fleet->audit, options->state_dir);
+	if (options->sim)
+		audit_init_sim(&fleet->audit, options->state_dir);
+	else
+		audit_init(&fleet->audit, options->state_dir);
 	fleet->audit.program = settings->audit_program;
 	fleet->audit.syslog = settings->audit_syslog;
 	fleet_open_past(fleet);

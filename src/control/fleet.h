@@ -20,6 +20,7 @@ struct fleet_options {
 	const struct clock_source *clock;
 	bool one_shot;         /* each source makes one picture and stops */
 	bool memory;           /* read and write the observation memory */
+	bool sim;              /* the built-in fleet: its audit is kept apart from the real one */
 	const char *state_dir; /* where the memory is; NULL: the XDG state folder */
 };
 

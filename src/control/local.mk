@@ -21,6 +21,17 @@ src_libcontrol_a_SOURCES = \
 	src/control/options.c src/control/options.h \
 	src/control/round.c \
 	src/control/sample.c src/control/sample.h \
+	src/control/scenario.c src/control/scenario.h \
+	src/control/scenario-tables.c \
+	src/control/drive.c src/control/drive.h \
 	src/control/session.c src/control/session.h \
 	src/control/session-events.c src/control/session-events.h \
 	src/control/settings.c src/control/settings.h
+nodist_src_libcontrol_a_SOURCES = src/control/scenario-texts.c
+CLEANFILES += src/control/scenario-texts.c
+EXTRA_DIST += scenarios/embed.sh
+
+# The scenarios are in the program itself: it needs no other file.
+src/control/scenario-texts.c: $(scenario_files) scenarios/embed.sh
+	$(AM_V_GEN)$(MKDIR_P) src/control && \
+	(cd $(srcdir) && sh scenarios/embed.sh $(scenario_files)) >$@.new && mv $@.new $@

@@ -682,6 +682,46 @@ static void *session_main(void *arg)
 	return NULL;
 }
 
+/* ---- without a thread ---- */
+
+void session_step_begin(struct session *s)
+{
+	pthread_mutex_lock(&s->mutex);
+	s->started = s->joined = true;
+	pthread_mutex_unlock(&s->mutex);
+	s->next_ms = INT64_MIN;
+}
+
+static void session_step_poll(struct session *s)
+{
+	session_poll(s);
+	s->next_ms =
+		session_now_ms(s) + (s->failures ? session_backoff_ms(s) : s->config->interval_ms);
+}
+
+int64_t session_step(struct session *s, bool news)
+{
+	int64_t now = session_now_ms(s), work, next;
+
+	if (now >= s->next_ms || (news && !s->failures))
+		session_step_poll(s);
+	work = session_work(s, false);
+	if (s->repoll)
+		session_step_poll(s);
+	if (picture_due_ms(&s->picture) <= now) {
+		session_judge(s);
+		session_publish(s);
+	}
+	next = picture_due_ms(&s->picture);
+	next = work < next ? work : next;
+	return s->next_ms < next ? s->next_ms : next;
+}
+
+void session_step_end(struct session *s)
+{
+	session_finish(s);
+}
+
 /* ---- what the fleet calls ---- */
 
 static void session_make_pipe(struct session *s)
@@ -708,7 +748,10 @@ void session_init(
 	s->saved_ms = session_now_ms(s);
 	s->error_since_us = TIME_UNKNOWN;
 	s->armed_until_ms = INT64_MIN;
-	s->seed = (unsigned)session_now_us(s) ^ (unsigned)getpid() ^ (unsigned)(uintptr_t)s;
+	/* In the built-in fleet everything is the same the next time. */
+	s->seed = config->sim ? (unsigned)strlen(config->name)
+			      : (unsigned)session_now_us(s) ^ (unsigned)getpid() ^
+					(unsigned)(uintptr_t)s;
 	pthread_mutex_init(&s->mutex, NULL);
 	picture_init(&s->picture);
 	memory_init(&s->memory);

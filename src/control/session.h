@@ -78,7 +78,8 @@ struct session {
 	int64_t wall_us; /* our clock when it was last looked at, to see that it was set back */
 	unsigned failures;
 	unsigned seed;
-	bool repoll; /* a task changed something: poll at once */
+	bool repoll;     /* a task changed something: poll at once */
+	int64_t next_ms; /* of one without a thread: when it polls again */
 
 	/* ---- guarded by mutex ---- */
 	pthread_mutex_t mutex;
@@ -113,6 +114,16 @@ void session_init(
 	struct session *s, struct session_shared *shared, const struct source_config *config);
 /* Starts the thread; returns 0 or ERR_IO. */
 int session_start(struct session *s, struct err *err);
+/*
+ * The same without a thread, for a clock that somebody moves by hand (drive.h): a step does all
+ * that is due at this moment (a poll, when its time came, an act changed something, or there is
+ * news of the source's own; posted work; what time alone has changed) and returns when the next is
+ * due, on the session's clock. Not beside a thread.
+ */
+void session_step_begin(struct session *s);
+int64_t session_step(struct session *s, bool news);
+/* Ends all posted work; nothing can be posted afterwards. */
+void session_step_end(struct session *s);
 /* Makes the thread look up: sets the given flags under the mutex and wakes it. */
 void session_signal(struct session *s, bool stop, bool poke);
 void session_pause(struct session *s, bool paused);

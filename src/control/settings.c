@@ -25,6 +25,7 @@ enum {
 /* Everything that was allocated and that the settings' const pointers point into. */
 struct settings_store {
 	struct yaml_node *root;
+	bool borrowed;                          /* root is somebody else's */
 	struct yaml_node *found[DISCOVERY_MAX]; /* options of discovered sources */
 	void **owned;
 	size_t n, cap;
@@ -45,7 +46,8 @@ void settings_free(struct settings *s)
 
 	if (!s)
 		return;
-	yaml_node_free(s->store->root);
+	if (!s->store->borrowed)
+		yaml_node_free(s->store->root);
 	for (i = 0; i < DISCOVERY_MAX; i++)
 		yaml_node_free(s->store->found[i]);
 	for (i = 0; i < s->store->n; i++)
@@ -93,7 +95,7 @@ static struct yaml_node *node_section(const struct yaml_node *root, const char *
 	return node && !yaml_is_null(node) ? node : NULL;
 }
 
-static int check_name(
+int settings_check_name(
 	const struct options_check *check, const struct yaml_node *key, const char *what)
 {
 	static const char allowed[] =
@@ -162,7 +164,7 @@ static int read_source(const struct options_check *check, struct settings *s,
 	char what[SETTINGS_NAME_MAX + 16];
 	int rc;
 
-	rc = check_name(check, key, "source");
+	rc = settings_check_name(check, key, "source");
 	if (rc)
 		return rc;
 	if (strcmp(key->text, "role") == 0)
@@ -359,7 +361,7 @@ static int read_role(const struct options_check *check, struct settings *s,
 	size_t i;
 	int rc;
 
-	rc = check_name(check, key, "role");
+	rc = settings_check_name(check, key, "role");
 	if (rc)
 		return rc;
 	snprintf(what, sizeof(what), "role '%s'", key->text);
@@ -474,6 +476,37 @@ static void discover(struct settings *s)
 	s->note = discovery_note();
 }
 
+/* What may stand beside the sources, whoever names those. */
+static int read_beside(const struct options_check *check, struct settings *s)
+{
+	int rc = read_names(check, s);
+
+	if (!rc)
+		rc = read_roles(check, s);
+	return rc ? rc : read_thresholds(check, s);
+}
+
+int settings_of_sources(const struct options_check *check, struct yaml_node *root,
+	struct source_config *sources, size_t n, struct settings **ret)
+{
+	struct settings *s = xcalloc(1, sizeof(*s));
+	int rc;
+
+	s->store = xcalloc(1, sizeof(*s->store));
+	s->store->root = root;
+	s->store->borrowed = true;
+	s->thresholds = thresholds_default();
+	s->sources = sources;
+	s->n_sources = n;
+	s->sim = true;
+	rc = read_beside(check, s);
+	if (rc)
+		settings_free(s);
+	else
+		*ret = s;
+	return rc;
+}
+
 /* Takes the tree apart, once it is checked from the top. */
 static int read_tree(const struct options_check *check, struct settings *s)
 {
@@ -484,11 +517,7 @@ static int read_tree(const struct options_check *check, struct settings *s)
 	if (!rc && !node_section(s->store->root, "sources"))
 		discover(s);
 	if (!rc)
-		rc = read_names(check, s);
-	if (!rc)
-		rc = read_roles(check, s);
-	if (!rc)
-		rc = read_thresholds(check, s);
+		rc = read_beside(check, s);
 	if (!rc)
 		rc = read_audit(check, s);
 	if (!rc)

@@ -6,6 +6,8 @@
 #include "source/source.h"
 
 struct err;
+struct options_check;
+struct yaml_node;
 
 enum {
 	SETTINGS_PAST_MB = 32, /* past_mb by default */
@@ -19,6 +21,7 @@ struct settings {
 	char *path; /* of the file; NULL when the sources were discovered */
 	bool discovered;
 	bool read_only; /* the config forbids every act */
+	bool sim;       /* the sources show the built-in fleet (scenario.h) */
 	struct source_config *sources;
 	size_t n_sources;
 	struct role *roles;
@@ -43,6 +46,18 @@ struct settings {
  */
 int settings_load(const char *path, int64_t timeout_ms, struct settings **ret, struct err *err);
 void settings_free(struct settings *settings);
+
+/*
+ * For the built-in fleet: settings of n sources that were made elsewhere (the array is taken over,
+ * with free; what it points to lives as long as the settings), with the names, roles and thresholds
+ * that stand in root, a checked map that outlives the settings.
+ */
+int settings_of_sources(const struct options_check *check, struct yaml_node *root,
+	struct source_config *sources, size_t n, struct settings **ret);
+
+/* Whether a key may be the name of a source or role (`what`). ERR_CONFIG with its place. */
+int settings_check_name(
+	const struct options_check *check, const struct yaml_node *key, const char *what);
 
 /* Where the config is by default; the caller frees. NULL when neither XDG_CONFIG_HOME nor HOME is
  * set. */

@@ -60,5 +60,9 @@ src_libsource_a_SOURCES = \
 	src/source/sim-cluster-api.c \
 	src/source/sim-cluster-json.c \
 	src/source/sim-cluster-view.c \
+	src/source/sim.h \
+	src/source/sim-base.c \
+	src/source/sim-host.c src/source/sim-host.h \
+	src/source/sim-parts.def \
 	src/source/source.c src/source/source.h src/source/act.h \
 	src/source/sources.def

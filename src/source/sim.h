@@ -68,6 +68,8 @@ struct sim_view {
 	 * when the thing's version rose, and every interval.
 	 */
 	int (*tell)(struct sim_source *s, struct round *r, struct err *err);
+	/* What rises when the picture may have changed; NULL: the thing's own version. */
+	uint64_t (*version)(const struct world *w, const struct thing *t);
 	/* The process behind a claim or run of a row (key), for the verbs that break things on
 	 * purpose; NULL: nobody. */
 	struct process *(*behind)(
@@ -86,6 +88,18 @@ struct sim_part {
 
 /* In the order of sim-parts.def; NULL ends the list. */
 extern const struct sim_part *const sim_parts[];
+
+/*
+ * For the parts: the thing that an option names; NULL, with a sentence and the nearest right name,
+ * when there is none. sim_check_new: that `name` is said and new among those things. Both leave
+ * ERR_CONFIG in err.
+ */
+struct thing *sim_find(const struct world *w, const struct thing_ops *ops,
+	const struct option_values *v, const char *option, struct err *err);
+int sim_no_such(
+	const struct world *w, const struct thing_ops *ops, const char *name, struct err *err);
+int sim_check_new(const struct world *w, const struct thing_ops *ops, const struct option_values *v,
+	struct err *err);
 
 /* The state of a source of the built-in world, which polls and acts get. */
 struct sim_source {

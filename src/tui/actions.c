@@ -83,14 +83,17 @@ static void file_stamp(const struct audit *audit, int64_t *ret_ns, int64_t *ret_
 	str_release(&path);
 }
 
-bool actions_refresh(struct actions *a, const char *folder)
+bool actions_refresh(struct actions *a, const char *folder, bool sim)
 {
 	struct audit audit;
 	struct err err = { 0 };
 	int64_t stamp_ns, size;
 	bool anew;
 
-	audit_init(&audit, folder);
+	if (sim)
+		audit_init_sim(&audit, folder);
+	else
+		audit_init(&audit, folder);
 	file_stamp(&audit, &stamp_ns, &size);
 	anew = !a->read || stamp_ns != a->stamp_ns || size != a->size;
 	if (anew) {

@@ -32,8 +32,8 @@ enum {
 void actions_release(struct actions *a);
 /*
  * Reads the audit anew when its file is another than last time. folder: where it is; NULL: the XDG
- * state folder. Returns whether anything changed.
+ * state folder; sim: of the built-in fleet. Returns whether anything changed.
  */
-bool actions_refresh(struct actions *a, const char *folder);
+bool actions_refresh(struct actions *a, const char *folder, bool sim);
 
 #endif

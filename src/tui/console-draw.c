@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "control/settings.h"
 #include "tui/console-state.h"
 #include "control/fleet.h"
 #include "tui/format.h"
@@ -135,7 +136,7 @@ static void refresh_actions(struct console *k)
 {
 	const struct view_ops *ops = console_view(k)->ops;
 
-	if (ops != &view_actions_ops || !actions_refresh(&k->actions, NULL))
+	if (ops != &view_actions_ops || !actions_refresh(&k->actions, NULL, k->settings->sim))
 		return;
 	console_model(k);
 	ops->sync(console_view_state(k), &k->model);
