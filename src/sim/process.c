@@ -162,9 +162,10 @@ void process_after(
 	struct process_timer *timer = timer_new(w, p, p->life, fn, who);
 
 	timer->a = a;
-	/* A clock that runs fast is early. */
+	/* A clock that runs fast is early; never by so much that the time stands still. */
 	if (p->machine->drift_ppm)
-		delay_ms = delay_ms * 1000000 / (1000000 + p->machine->drift_ppm);
+		delay_ms = (delay_ms * 1000000 + 1000000 + p->machine->drift_ppm - 1) /
+			   (1000000 + p->machine->drift_ppm);
 	world_after(w, delay_ms, timer_due, timer, 0, 0);
 }
 

@@ -235,13 +235,15 @@ static void duty_due(struct world *w, struct process *p, void *who, int64_t a)
 	struct duty *d = who;
 	struct duty_worker *worker = worker_of(d, p);
 	enum write_result result = WRITE_DONE;
+	int64_t unit;
 
 	/* a: which beginning of its work this timer belongs to. */
 	if (!worker || worker->life != p->life || worker->began != a)
 		return;
-	if (d->resource)
-		result = resource_write(
-			w, d->resource, p, worker->token, world_now_ms(w) / d->every_ms + 1);
+	unit = world_now_ms(w) / d->every_ms + 1;
+	if (d->resource && unit != worker->unit)
+		result = resource_write(w, d->resource, p, worker->token, unit);
+	worker->unit = unit;
 	if (result == WRITE_REFUSED && d->yields_when_refused)
 		duty_end(w, d, p);
 	else

@@ -44,6 +44,7 @@ struct duty_worker {
 	uint32_t life;
 	int64_t token;
 	int64_t began; /* the how manieth beginning of this duty */
+	int64_t unit;  /* that it did last: a fast clock comes early, and once is enough */
 	bool at_work;  /* and not paused */
 };
 
