@@ -156,7 +156,7 @@ static void judge_no_successor(struct judging *j)
 	verdict_add_constant(j->out, &no_successor);
 }
 
-static void judge_identity(struct judging *j)
+void judge_same_name(struct judging *j)
 {
 	const struct claim *c;
 	char who[WHO_MAX];
@@ -184,6 +184,6 @@ const struct judge_rule judge_rules_etcd[] = {
 	{ RULE_ETCD, false, judge_expiring },
 	{ RULE_ETCD, false, judge_extended },
 	{ 1u << MECH_ETCD_ELECTION, false, judge_no_successor },
-	{ 1u << MECH_ETCD_ELECTION, false, judge_identity },
+	{ 1u << MECH_ETCD_ELECTION, false, judge_same_name },
 	{ 0 },
 };

@@ -110,7 +110,7 @@ static bool was_a_leader(const struct judging *j, const struct remembered_past *
 	int64_t held_us;
 
 	if (j->s->mechanism == MECH_ETCD_ELECTION || j->s->mechanism == MECH_ETCD_KEY ||
-		j->s->mechanism == MECH_K8S_LEASE)
+		j->s->mechanism == MECH_K8S_LEASE || j->s->mechanism == MECH_ZK_ELECTION)
 		return true;
 	return p->previous_since_us != TIME_UNKNOWN && p->previous_until_us != TIME_UNKNOWN &&
 	       !__builtin_sub_overflow(p->previous_until_us, p->previous_since_us, &held_us) &&
@@ -199,7 +199,11 @@ static void judge_overlap(struct judging *j)
 		j->s->mechanism != MECH_K8S_LEASE) {
 		clock_format_age(left, p->previous_left_ms);
 		snprintf(why, sizeof(why),
-			" Its lease still had %s: the key was deleted, or the lease revoked.",
+			j->s->mechanism == MECH_ZK_ELECTION
+				? " Its session still had %s: the znode was deleted, or the "
+				  "session closed."
+				: " Its lease still had %s: the key was deleted, or the lease "
+				  "revoked.",
 			left);
 	}
 	judging_name(before, p->previous_identity);
@@ -214,9 +218,11 @@ static void judge_overlap(struct judging *j)
 static void judge_session(struct judging *j)
 {
 	const struct remembered_past *p = j->memory ? j->memory->past : NULL;
-	const char *what = j->s->mechanism == MECH_PG_ADVISORY ? "session"
-			   : j->s->mechanism == MECH_K8S_LEASE ? "identity"
-							       : "lease";
+	const char *what =
+		j->s->mechanism == MECH_PG_ADVISORY || j->s->mechanism == MECH_ZK_ELECTION
+			? "session"
+		: j->s->mechanism == MECH_K8S_LEASE ? "identity"
+						    : "lease";
 	char who[WHO_MAX], ago[CLOCK_TEXT_MAX], every[CLOCK_TEXT_MAX];
 	int64_t age, period = 0, span_us;
 

@@ -37,8 +37,9 @@ enum {
 	RULE_ETCD = RULE_ETCD_QUEUE | MECHANISM_BIT(MECH_ETCD_KEY),
 	RULE_LEASE = MECHANISM_BIT(MECH_K8S_LEASE),
 	RULE_CRONJOB = MECHANISM_BIT(MECH_K8S_CRONJOB),
+	RULE_ZK = MECHANISM_BIT(MECH_ZK_ELECTION),
 	/* What changes hands. A CronJob does not: a new run for each slot is its work. */
-	RULE_HANDS = RULE_PG | RULE_ETCD | RULE_LEASE,
+	RULE_HANDS = RULE_PG | RULE_ETCD | RULE_LEASE | RULE_ZK,
 	RULE_ALL = RULE_HANDS | RULE_CRONJOB,
 };
 
@@ -52,6 +53,7 @@ struct judge_rule {
 extern const struct judge_rule judge_rules_pg[];
 extern const struct judge_rule judge_rules_etcd[];
 extern const struct judge_rule judge_rules_lease[];
+extern const struct judge_rule judge_rules_zk[];
 extern const struct judge_rule judge_rules_runs[];
 extern const struct judge_rule judge_rules_cron[];
 extern const struct judge_rule judge_rules_past[];
@@ -110,6 +112,9 @@ enum {
 };
 /* buf (FORMER_TEXT_MAX) gets what is known, with a space before it, or is empty. */
 enum former judge_former(struct judging *j, const struct remembered_past *p, char *buf);
+
+/* Who leads, and waits too under the same name. */
+void judge_same_name(struct judging *j);
 
 /* "1 waits", "3 wait" */
 const char *judging_wait_word(uint32_t n);

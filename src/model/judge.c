@@ -254,6 +254,9 @@ void judge_singleton(const struct judge_input *in, struct verdict_draft *out)
 	case MECH_ETCD_KEY:
 		judging_run(&j, judge_rules_etcd);
 		break;
+	case MECH_ZK_ELECTION:
+		judging_run(&j, judge_rules_zk);
+		break;
 	case MECH_K8S_LEASE:
 		judging_run(&j, judge_rules_lease);
 		break;

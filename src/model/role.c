@@ -51,7 +51,7 @@ const struct role *role_of(const struct role *roles, size_t n, const char *id)
 static bool is_consensus(enum mechanism mechanism)
 {
 	return mechanism == MECH_ETCD_ELECTION || mechanism == MECH_ETCD_LOCK ||
-	       mechanism == MECH_ETCD_KEY;
+	       mechanism == MECH_ETCD_KEY || mechanism == MECH_ZK_ELECTION;
 }
 
 /*

@@ -44,6 +44,8 @@ static const struct word token_kind_words[] = {
 		.help = "the etcd revision at which the leader's key was made" },
 	[TOKEN_LEASE_TRANSITIONS] = { .word = "lease_transitions",
 		.help = "how often the Lease changed hands" },
+	[TOKEN_CZXID] = { .word = "czxid",
+		.help = "the ZooKeeper transaction that made the leader's znode" },
 };
 
 #define WORD_LIST(name, type, count)                                  \
@@ -75,7 +77,7 @@ WORD_LIST(mechanism, enum mechanism, MECH_COUNT)
 WORD_LIST(severity, enum severity, SEVERITY_CRIT + 1)
 WORD_LIST(finding, enum finding_code, FINDING_COUNT)
 WORD_LIST(detail, enum detail_id, DETAIL_COUNT)
-WORD_LIST(token_kind, enum token_kind, TOKEN_LEASE_TRANSITIONS + 1)
+WORD_LIST(token_kind, enum token_kind, TOKEN_KINDS)
 
 /* Names that say little without their underscores. */
 static const struct {
@@ -112,6 +114,7 @@ const char *token_kind_plain(enum token_kind k)
 {
 	return k == TOKEN_CREATE_REVISION     ? "create revision"
 	       : k == TOKEN_LEASE_TRANSITIONS ? "lease transitions"
+	       : k == TOKEN_CZXID             ? "czxid"
 					      : "no fencing token";
 }
 

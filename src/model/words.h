@@ -55,7 +55,9 @@ enum detail_type {
 enum token_kind {
 	TOKEN_NONE,
 	TOKEN_CREATE_REVISION,
-	TOKEN_LEASE_TRANSITIONS
+	TOKEN_LEASE_TRANSITIONS,
+	TOKEN_CZXID,
+	TOKEN_KINDS
 };
 
 /* Unknown is a value. */

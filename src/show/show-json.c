@@ -176,6 +176,9 @@ static const enum detail_id js_always_etcd[] = { DETAIL_KEY, DETAIL_LEASE, DETAI
 static const enum detail_id js_always_lease[] = { DETAIL_RENEW_TIME, DETAIL_ACQUIRE_TIME,
 	DETAIL_DURATION, DETAIL_LAST_CHANGE_SEEN, DETAIL_SKEW };
 
+static const enum detail_id js_always_zk[] = { DETAIL_ZNODE, DETAIL_SESSION, DETAIL_CZXID,
+	DETAIL_DATA_VERSION };
+
 struct js_always {
 	const enum detail_id *ids;
 	size_t n;
@@ -188,6 +191,8 @@ static struct js_always js_always(enum mechanism mechanism)
 		return (struct js_always){ js_always_pg, ARRAY_LEN(js_always_pg) };
 	case MECH_K8S_LEASE:
 		return (struct js_always){ js_always_lease, ARRAY_LEN(js_always_lease) };
+	case MECH_ZK_ELECTION:
+		return (struct js_always){ js_always_zk, ARRAY_LEN(js_always_zk) };
 	case MECH_K8S_CRONJOB: /* what there is of a run stands in runs */
 		return (struct js_always){ NULL, 0 };
 	default:

@@ -64,5 +64,8 @@ src_libsource_a_SOURCES = \
 	src/source/sim-base.c \
 	src/source/sim-host.c src/source/sim-host.h \
 	src/source/sim-parts.def \
+	src/source/sim-zookeeper.c src/source/sim-zookeeper.h \
+	src/source/sim-zookeeper-act.c \
+	src/source/sim-zookeeper-view.c \
 	src/source/source.c src/source/source.h src/source/act.h \
 	src/source/sources.def

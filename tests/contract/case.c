@@ -181,11 +181,21 @@ static bool is_lease(const json_t *row)
 		       mechanism_word(MECH_K8S_LEASE)->word) == 0;
 }
 
+static enum token_kind token_of(const json_t *row)
+{
+	const char *mechanism = json_string_value(json_object_get(row, "mechanism"));
+
+	if (strcmp(mechanism, mechanism_word(MECH_ZK_ELECTION)->word) == 0)
+		return TOKEN_CZXID;
+	return is_lease(row) ? TOKEN_LEASE_TRANSITIONS : TOKEN_CREATE_REVISION;
+}
+
 static void claim_key(char *buf, size_t size, const json_t *claim, const struct case_clock *clock)
 {
 	const json_t *own = json_object_get(claim, "claim"), *pid = json_object_get(claim, "pid");
 	const json_t *began = json_object_get(claim, "backend_start");
 	const json_t *revision = json_object_get(claim, "create_revision");
+	const json_t *czxid = json_object_get(claim, "czxid");
 
 	if (own)
 		snprintf(buf, size, "%s", text_of(own, "claim"));
@@ -194,6 +204,8 @@ static void claim_key(char *buf, size_t size, const json_t *claim, const struct 
 			clock->server_us + moment(json_string_value(began)) * 1000);
 	else if (json_is_integer(revision))
 		snprintf(buf, size, "rev:%" JSON_INTEGER_FORMAT, json_integer_value(revision));
+	else if (json_is_integer(czxid))
+		snprintf(buf, size, "zxid:%" JSON_INTEGER_FORMAT, json_integer_value(czxid));
 	else if (json_is_integer(pid))
 		snprintf(buf, size, "%" JSON_INTEGER_FORMAT, json_integer_value(pid));
 	else
@@ -373,8 +385,7 @@ struct singleton *case_singleton(struct draft *d, const json_t *row, const struc
 	if (json_object_get(row, "name"))
 		draft_name(d, text_of(json_object_get(row, "name"), "name"));
 	if (token)
-		draft_token(d, is_lease(row) ? TOKEN_LEASE_TRANSITIONS : TOKEN_CREATE_REVISION,
-			number_of(token, "token"));
+		draft_token(d, token_of(row), number_of(token, "token"));
 	if (json_object_get(row, "lease"))
 		add_lease(d, json_object_get(row, "lease"), clock);
 	add_details(d, row, reserved, clock);
