@@ -47,22 +47,23 @@ enum {
 /* What every object begins with: its metadata. */
 struct cluster_object {
 	enum cluster_kind kind;
-	struct cluster *cluster;
 	struct cluster_object *next, *prev; /* of its kind, in the order in which they were made */
 	char *ns;                           /* NULL: it has none (a node) */
 	char *name, *path;                  /* path: "NS/NAME" */
 	char uid[CLUSTER_UID_MAX];
 	int64_t serial;     /* of this world; never used again */
-	int64_t version;    /* resourceVersion */
 	int64_t generation; /* 0: this kind has none */
 	int64_t created_us; /* by the API server's clock */
 	int64_t deleted_us; /* deletionTimestamp; TIME_UNKNOWN: it is not being deleted */
-	int64_t changed_ms; /* when it last changed, true time */
 	char *finalizers[CLUSTER_FINALIZERS]; /* NULL ends them where there are fewer */
 	struct cluster_event *events;         /* the newest first */
 	unsigned n_events;
+	/* What every renewal touches stands together with what follows. */
 	unsigned queued;               /* bit: the watch that is to tell it */
 	uint8_t hard[CLUSTER_WATCHES]; /* copies of it that a watch is to tell */
+	struct cluster *cluster;
+	int64_t version;    /* resourceVersion */
+	int64_t changed_ms; /* when it last changed, true time */
 };
 
 /* An Event about an object (core/v1): the same reason and text again only counts up. */

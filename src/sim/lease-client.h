@@ -16,35 +16,35 @@ enum lease_belief {
 };
 
 struct lease_options {
-	const char *ns, *name;
-	const char *identity; /* NULL: its pod's name and a uuid; else the process' identity */
-	struct duty *duty;    /* while it leads; NULL */
-	int64_t duration_ms;  /* LeaseDuration */
-	int64_t deadline_ms;  /* RenewDeadline */
-	int64_t retry_ms;     /* RetryPeriod */
+	int64_t duration_ms; /* LeaseDuration */
+	int64_t deadline_ms; /* RenewDeadline */
+	int64_t retry_ms;    /* RetryPeriod */
+	enum lease_belief believes;
 	bool release;         /* ReleaseOnCancel */
 	bool exits;           /* when it lost it; else it contends again */
-	enum lease_belief believes;
+	struct duty *duty;    /* while it leads; NULL */
+	const char *identity; /* NULL: its pod's name and a uuid; else the process' identity */
+	const char *ns, *name;
 };
 
 struct lease_client {
 	struct program program;
-	struct lease_client *next; /* of the cluster's */
-	struct cluster *cluster;
 	struct cluster_lease *lease;
-	struct lease_options is; /* its texts are not kept but for identity, which is owned */
-	/* Called when it begins or ends to believe that it leads; NULL. */
-	void (*leads_hook)(struct cluster *c, bool leads);
 	int32_t id; /* of this life */
 	bool leads;
+	bool seen;
+	bool fast; /* this try wrote without reading first */
+	bool deadline_set;
 	/* what it observed last */
 	struct lease_record observed;
 	int64_t version, observed_ms;
-	bool seen;
-	bool fast;        /* this try wrote without reading first */
+	int64_t attempt;  /* answers to an older one are not taken */
 	int64_t until_ms; /* by its monotonic clock: when it gives up to renew */
-	bool deadline_set;
-	int64_t attempt; /* answers to an older one are not taken */
+	struct cluster *cluster;
+	struct lease_options is;   /* its texts are not kept but for identity, which is owned */
+	struct lease_client *next; /* of the cluster's */
+	/* Called when it begins or ends to believe that it leads; NULL. */
+	void (*leads_hook)(struct cluster *c, bool leads);
 	int64_t since_us;
 };
 
