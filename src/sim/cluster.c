@@ -49,7 +49,7 @@ static void cluster_free(struct thing *t)
 	free(c);
 }
 
-const struct thing_ops cluster_ops = { .kind = "cluster", .free = cluster_free };
+const struct thing_ops cluster_ops = { .kind = "kubernetes", .free = cluster_free };
 
 struct cluster *cluster_new(
 	struct world *w, const char *name, struct machine *machine, schedule_zone_load load)
