@@ -24,10 +24,32 @@ static int out_wait(int fd)
 	return poll(&p, 1, -1) < 0 && errno != EINTR ? -1 : 0;
 }
 
+static void out_hold(struct out *out)
+{
+	if (out->cap_held - out->n_held < out->n) {
+		out->cap_held = 2 * out->cap_held + OUT_BUFFER;
+		out->held = xrealloc(out->held, out->cap_held, 1);
+	}
+	memcpy(out->held + out->n_held, out->buf, out->n);
+	out->n_held += out->n;
+	out->n = 0;
+}
+
+void out_pour(struct out *out, struct out *from)
+{
+	out_mem_slowly(out, from->held, from->n_held);
+	out_mem_slowly(out, from->buf, from->n);
+	from->n_held = from->n = 0;
+}
+
 void out_flush(struct out *out)
 {
 	size_t done = 0;
 
+	if (out->fd == OUT_HELD) {
+		out_hold(out);
+		return;
+	}
 	while (done < out->n && !out->error) {
 		ssize_t n = write(out->fd, out->buf + done, out->n - done);
 
@@ -43,7 +65,8 @@ int out_close(struct out *out)
 {
 	out_flush(out);
 	free(out->buf);
-	out->buf = NULL;
+	free(out->held);
+	out->buf = out->held = NULL;
 	return out->error;
 }
 

@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum {
-	OUT_BUFFER = 65536
+	OUT_BUFFER = 65536,
+	OUT_HELD = -2 /* no descriptor: what is written is held until out_pour */
 };
 
 /*
@@ -19,12 +20,16 @@ struct out {
 	int error; /* errno of the first failure; 0 */
 	size_t n;
 	char *buf;
+	char *held; /* of OUT_HELD, what is no more in the buffer */
+	size_t n_held, cap_held;
 };
 
 void out_init(struct out *out, int fd);
 /* Flushes and frees; returns 0, or the errno of the first failure. */
 int out_close(struct out *out);
 void out_flush(struct out *out);
+/* Writes what `from` holds behind what was written, and empties it. */
+void out_pour(struct out *out, struct out *from);
 
 /* As out_mem, when it may not fit in the buffer. */
 void out_mem_slowly(struct out *out, const void *mem, size_t len);

@@ -53,6 +53,22 @@ static void js_end(struct show *show)
 	js_free(show);
 }
 
+static void js_part(const struct show *show, struct show *copy)
+{
+	struct show_json_state *state = xcalloc(1, sizeof(*state));
+
+	*state = *(const struct show_json_state *)show->state;
+	state->j.out = copy->out;
+	copy->state = state;
+}
+
+/* Behind the last row stands what stood behind the first. */
+static void js_joined(struct show *show, struct show *copy)
+{
+	(void)show;
+	free(copy->state);
+}
+
 static void js_section(struct show *show, enum show_section section)
 {
 	static const char *const keys[] = {
@@ -575,6 +591,8 @@ void show_json_singleton(struct json_writer *j, const struct board *board,
 
 const struct show_ops show_json = {
 	.name = "json",
+	.part = js_part,
+	.joined = js_joined,
 	.begin = js_begin,
 	.end = js_end,
 	.section = js_section,

@@ -83,6 +83,24 @@ static void text_end(struct show *show)
 	show->state = NULL;
 }
 
+static void text_part(const struct show *show, struct show *copy)
+{
+	const struct show_text_state *state = show->state;
+	struct show_text_state *own = xcalloc(1, sizeof(*own));
+
+	*own = *state;
+	table_part(&state->table, &own->table, copy->out);
+	copy->state = own;
+}
+
+static void text_joined(struct show *show, struct show *copy)
+{
+	struct show_text_state *state = show->state, *part = copy->state;
+
+	table_join(&state->table, &part->table);
+	free(part);
+}
+
 /* All rows of the list were measured; they come again to be printed. */
 static void text_again(struct show *show)
 {
@@ -765,6 +783,8 @@ const struct show_ops show_text = {
 	.name = "text",
 	.roles_among = true,
 	.again = text_again,
+	.part = text_part,
+	.joined = text_joined,
 	.begin = text_begin,
 	.end = text_end,
 	.section = text_section,

@@ -48,6 +48,13 @@ struct show_ops {
 	/* A list's rows are walked twice, and this is called in between: columns are measured, then
 	 * printed. Of a row's claims and findings nothing is told one by one then. NULL: once. */
 	void (*again)(struct show *show);
+	/*
+	 * A long list is told by two threads, each a part of the rows. part makes of `copy`, which
+	 * is a plain copy with an `out` of its own, one that can tell rows on its own behind
+	 * another row; joined takes in what it has measured, and frees what part made.
+	 */
+	void (*part)(const struct show *show, struct show *copy);
+	void (*joined)(struct show *show, struct show *copy);
 	void (*begin)(struct show *show, const char *page);
 	void (*end)(struct show *show);
 	void (*section)(struct show *show, enum show_section section);

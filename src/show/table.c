@@ -28,6 +28,25 @@ void table_release(struct table *table)
 	str_release(&table->texts);
 }
 
+void table_part(const struct table *table, struct table *part, struct out *out)
+{
+	*part = *table;
+	part->out = table->out ? out : NULL;
+	str_init(&part->texts, TABLE_TEXT_MAX);
+}
+
+void table_join(struct table *table, struct table *part)
+{
+	size_t i;
+
+	for (i = 0; i < table->n_columns; i++) {
+		if (part->width[i] > table->width[i])
+			table->width[i] = part->width[i];
+		table->filled[i] = table->filled[i] || part->filled[i];
+	}
+	table_release(part);
+}
+
 void table_row(struct table *table, const char *color)
 {
 	table->color = color;

@@ -49,6 +49,10 @@ struct table {
 
 void table_init(struct table *table, const struct table_column *columns, size_t n);
 void table_release(struct table *table);
+/* A table that tells other rows of the same list; joined with it, what it measured counts as
+ * measured here, and it is released. */
+void table_part(const struct table *table, struct table *part, struct out *out);
+void table_join(struct table *table, struct table *part);
 
 /* Starts a row; then n_columns times a cell: text is added to table->texts, and table_cell ends it;
  * or table_text gives it as a whole, which must stay as long as the row. The last one ends the row.

@@ -17,6 +17,7 @@
 enum {
 	PAGE_FIRST = 10000,
 	PAGE_LEAST = 500,
+	PAGE_LAST = 4000,
 	PAGE_MOST = 16000, /* so that the server works on the next one while we do on this one */
 	PAGE_BYTES = 24 * 1024 * 1024,
 	REASON_SHOWN = 200,
@@ -49,11 +50,14 @@ static void read_put(void *arg, const struct etcd_kv *kv)
 static int64_t page_limit(const struct etcd_range *range)
 {
 	int64_t per_key = range->n ? (int64_t)(range->bytes / (uint64_t)range->n) + 1 : 1;
-	int64_t limit = PAGE_BYTES / per_key;
+	int64_t limit = PAGE_BYTES / per_key, left = range->count - range->n;
 
-	if (limit < PAGE_LEAST)
-		return PAGE_LEAST;
-	return limit > PAGE_MOST ? PAGE_MOST : limit;
+	if (limit > PAGE_MOST)
+		limit = PAGE_MOST;
+	/* What the last page holds is told and judged when the server has nothing more to do. */
+	if (left > PAGE_LAST && left < 2 * limit)
+		limit = left * 2 / 3;
+	return limit < PAGE_LEAST ? PAGE_LEAST : limit;
 }
 
 static bool page_idle(void *arg)
