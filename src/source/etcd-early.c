@@ -18,8 +18,9 @@ enum {
 
 struct etcd_early {
 	int64_t deadline_ms;
-	size_t wanted, most; /* leases */
-	struct str last;     /* the last key, while their times are read */
+	size_t wanted, most;    /* leases */
+	struct str last;        /* the last key of those whose times are asked for */
+	struct etcd_many *many; /* calls about them; NULL: none yet */
 };
 
 static void note_wanted(void *arg, const char *id)
@@ -73,18 +74,17 @@ static bool early_beside(void *arg)
 	return etcd_early_work(e, e->early->last.s, e->early->last.len);
 }
 
-/* Between two pages, and what is known by then is told meanwhile. */
-int etcd_early_leases(struct etcd *e, const char *last, size_t last_len, struct err *err)
+void etcd_early_leases(struct etcd *e, const char *last, size_t last_len)
 {
 	struct etcd_early *early = e->early;
 	struct etcd_want wants[WANTS_MOST];
 	struct etcd_lease *lease;
-	struct etcd_many *many;
 	size_t n = 0;
 
 	if (!early || early->wanted == early->most)
-		return 0;
-	many = etcd_many_new(e, etcd_ttl_take, e, early->deadline_ms);
+		return;
+	if (!early->many)
+		early->many = etcd_many_new(e, etcd_ttl_take, e, early->deadline_ms);
 	while (early->wanted < early->most &&
 		(lease = etcd_store_next_unread(e->store, last, last_len)) != NULL) {
 		lease->busy = true;
@@ -92,20 +92,36 @@ int etcd_early_leases(struct etcd *e, const char *last, size_t last_len, struct 
 		wants[n++] = (struct etcd_want){ .lease = lease->id };
 		if (n < WANTS_MOST)
 			continue;
-		etcd_many_add(many, wants, n);
+		etcd_many_add(early->many, wants, n);
 		n = 0;
 	}
-	etcd_many_add(many, wants, n);
+	etcd_many_add(early->many, wants, n);
 	str_clear(&early->last);
 	str_add_mem(&early->last, last, last_len);
 	e->schedule.n_early = early->wanted;
+}
+
+int etcd_early_wait(struct etcd *e, struct err *err)
+{
+	struct etcd_many *many = e->early ? e->early->many : NULL;
+
+	if (!many)
+		return 0;
+	e->early->many = NULL;
 	return etcd_many_finish(many, early_beside, e, err);
 }
 
 void etcd_early_end(struct etcd *e)
 {
+	struct err err = { 0 };
+
 	if (!e->early)
 		return;
+	/* Only where the reading failed. Of a connection that was given up no answer comes. */
+	if (e->early->many && e->connected)
+		etcd_early_wait(e, &err);
+	else if (e->early->many)
+		etcd_many_free(e->early->many);
 	str_release(&e->early->last);
 	free(e->early);
 	e->early = NULL;

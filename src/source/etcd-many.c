@@ -112,20 +112,26 @@ void etcd_many_add(struct etcd_many *m, const struct etcd_want *wants, size_t n)
 	m->done = m->ended == m->n;
 }
 
+void etcd_many_free(struct etcd_many *m)
+{
+	size_t i;
+
+	for (i = 0; i < ETCD_IN_FLIGHT; i++)
+		etcd_unary_release(&m->slots[i].u);
+	free(m->wants);
+	free(m);
+}
+
 int etcd_many_finish(struct etcd_many *m, bool (*work)(void *arg), void *arg, struct err *err)
 {
 	struct etcd *e = m->e;
 	int rc = etcd_run_beside(e, &m->done, m->deadline_ms + ETCD_MANY_GRACE_MS, work, arg, err);
-	size_t i;
 
 	if (rc) /* calls may be in flight, and the slots are about to go */
 		etcd_disconnect(e, false);
 	else if (m->err.code)
 		rc = etcd_failed(e, m->code, &m->err, err);
-	for (i = 0; i < ETCD_IN_FLIGHT; i++)
-		etcd_unary_release(&m->slots[i].u);
-	free(m->wants);
-	free(m);
+	etcd_many_free(m);
 	return rc;
 }
 

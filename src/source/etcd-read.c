@@ -110,7 +110,7 @@ int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int6
 			break;
 		}
 		if (range->more && range->between)
-			rc = range->between(range->arg, range, err);
+			range->between(range->arg, range);
 		range->limit = page_limit(range);
 		/* The next page begins at the least key behind the last one. */
 		str_clear(&from);
@@ -129,9 +129,9 @@ static bool read_idle(void *arg, const struct etcd_range *range)
 	return etcd_early_work(arg, range->last.s, range->last.len);
 }
 
-static int read_between(void *arg, const struct etcd_range *range, struct err *err)
+static void read_between(void *arg, const struct etcd_range *range)
 {
-	return etcd_early_leases(arg, range->last.s, range->last.len, err);
+	etcd_early_leases(arg, range->last.s, range->last.len);
 }
 
 /* One scope, at a revision (0: the newest, which is settled by it). */
@@ -228,6 +228,8 @@ int etcd_read_all(struct etcd *e, int64_t deadline_ms, struct err *err)
 			e->scopes[i].revision = 0;
 		etcd_early_begin(e, deadline_ms);
 		rc = read_scopes(e, &e->revision, deadline_ms, err);
+		if (!rc)
+			rc = etcd_early_wait(e, err);
 		etcd_early_end(e);
 		if (!e->compacted)
 			break;

@@ -44,7 +44,7 @@ struct etcd_range {
 	 * it; NULL. */
 	bool (*idle)(void *arg, const struct etcd_range *range);
 	/* Between two pages; NULL. */
-	int (*between)(void *arg, const struct etcd_range *range, struct err *err);
+	void (*between)(void *arg, const struct etcd_range *range);
 	void *arg;
 	/* answer */
 	struct etcd_header header;

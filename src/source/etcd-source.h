@@ -172,6 +172,8 @@ int etcd_many_run(struct etcd *e, const struct etcd_want *wants, size_t n, int64
 struct etcd_many *etcd_many_new(
 	struct etcd *e, etcd_many_answer *answer, void *arg, int64_t deadline_ms);
 void etcd_many_add(struct etcd_many *m, const struct etcd_want *wants, size_t n);
+/* Frees it where its calls were dropped. */
+void etcd_many_free(struct etcd_many *m);
 /* Waits for all, with work beside (etcd_run_beside), and frees. */
 int etcd_many_finish(struct etcd_many *m, bool (*work)(void *arg), void *arg, struct err *err);
 
@@ -179,13 +181,14 @@ int etcd_many_finish(struct etcd_many *m, bool (*work)(void *arg), void *arg, st
 /*
  * What is done of the first picture while the server is still busy with the rest of its keys: names
  * that are whole are told, and judged. begin is called before the first page, leases between two
- * pages: it reads the times to live that the names on them need; work again and again while answers
- * are awaited (it returns whether there is more to do at once); end behind the last page. last: the
- * last key that was read.
+ * pages: it asks for the times to live that the names on them need; work again and again while
+ * answers are awaited (it returns whether there is more to do at once); wait behind the last page,
+ * for the times that did not come yet; end in any case. last: the last key that was read.
  */
 void etcd_early_begin(struct etcd *e, int64_t deadline_ms);
 bool etcd_early_work(struct etcd *e, const char *last, size_t last_len);
-int etcd_early_leases(struct etcd *e, const char *last, size_t last_len, struct err *err);
+void etcd_early_leases(struct etcd *e, const char *last, size_t last_len);
+int etcd_early_wait(struct etcd *e, struct err *err);
 void etcd_early_end(struct etcd *e);
 
 /* ---- etcd.c ---- */
