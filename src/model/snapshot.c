@@ -164,14 +164,15 @@ static size_t index_of_slot(const struct picture *pic, size_t slot)
 	return i;
 }
 
-/* Room for one more. */
-static void index_grow(struct picture *pic)
+/* Makes it, or a larger one: with room for one more. */
+static void index_make(struct picture *pic)
 {
 	size_t i, at;
 
-	if ((pic->n + 1) * 4 <= pic->size * 3)
-		return;
-	pic->size = pic->size ? pic->size * 2 : 16;
+	for (i = 0; !pic->size && i < pic->n; i++)
+		pic->slots[i].hash = picture_hash(pic, pic->slots[i].s->id);
+	while ((pic->n + 1) * 4 > pic->size * 3)
+		pic->size = pic->size ? pic->size * 2 : 16;
 	free(pic->index);
 	pic->index = xcalloc(pic->size, sizeof(*pic->index));
 	for (i = 0; i < pic->n; i++) {
@@ -203,31 +204,46 @@ struct picture_slot *picture_find(struct picture *pic, const char *id)
 
 	if (!pic->n)
 		return NULL;
+	if (!pic->size)
+		index_make(pic);
 	at = pic->index[index_place(pic, id, picture_hash(pic, id))];
 	return at ? &pic->slots[at - 1] : NULL;
 }
 
-static void picture_add(struct picture *pic, struct singleton *s, uint32_t hash, size_t place)
+static void picture_add(struct picture *pic, struct singleton *s, uint32_t hash)
 {
 	MEM_GROW(pic->slots, pic->n, pic->cap);
 	pic->slots[pic->n] = (struct picture_slot){
 		.s = s, .next_ms = INT64_MIN, .generation = pic->generation, .hash = hash
 	};
-	pic->index[place] = (uint32_t)++pic->n;
-	picture_touch(pic, pic->n - 1);
+	picture_touch(pic, pic->n++);
+}
+
+/* Whether what is put follows all that is there: large sources tell their first picture in order,
+ * and as long as nothing is looked for, no index is needed. */
+static bool picture_follows(const struct picture *pic, const char *id)
+{
+	return !pic->size && (!pic->n || strcmp(pic->slots[pic->n - 1].s->id, id) < 0);
 }
 
 bool picture_put(struct picture *pic, struct singleton *s)
 {
-	uint32_t hash = picture_hash(pic, s->id);
 	struct picture_slot *slot;
+	uint32_t hash;
 	size_t place;
 	bool changed;
 
-	index_grow(pic);
+	if (picture_follows(pic, s->id)) {
+		picture_add(pic, s, 0);
+		return true;
+	}
+	if ((pic->n + 1) * 4 > pic->size * 3)
+		index_make(pic);
+	hash = picture_hash(pic, s->id);
 	place = index_place(pic, s->id, hash);
 	if (!pic->index[place]) {
-		picture_add(pic, s, hash, place);
+		picture_add(pic, s, hash);
+		pic->index[place] = (uint32_t)pic->n;
 		return true;
 	}
 	slot = &pic->slots[pic->index[place] - 1];
@@ -242,6 +258,8 @@ bool picture_put(struct picture *pic, struct singleton *s)
 
 static void picture_take_out(struct picture *pic, size_t slot)
 {
+	if (!pic->size)
+		index_make(pic);
 	index_remove(pic, slot);
 	singleton_unref(pic->slots[slot].s);
 	row_unref(pic->slots[slot].row);

@@ -102,7 +102,7 @@ struct picture {
 	struct picture_slot *slots;
 	size_t n, cap;
 	uint32_t *index; /* an open hash table by id: slot number + 1; 0: free */
-	size_t size;     /* of it: a power of two; 0 while there is none */
+	size_t size;     /* of it: a power of two; 0: none, and the slots are in the ids' order */
 	uint64_t seed[2];
 	struct chunk **chunks;
 	bool *chunk_dirty;
