@@ -186,7 +186,7 @@ const char *simpg_lock_name(
 	char text[SIMPG_KEY_TEXT];
 
 	simpg_key_write(text, key);
-	snprintf(buf, size, "%s/%s:%s", s->thing.name, simpg_database_name(s, key->database), text);
+	snprintf(buf, size, "%s %s:%s", s->thing.name, simpg_database_name(s, key->database), text);
 	return buf;
 }
 

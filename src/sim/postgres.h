@@ -233,7 +233,7 @@ void simpg_wait_for_vxids(struct simpg_session *s);
 void simpg_client_gone(struct world *w, struct simpg_session *s, bool told);
 /* From now on its client is given up when it is silent for too long. */
 void simpg_watch_client(struct world *w, struct simpg_session *s);
-/* A word for the true story about a lock: "orders-db/app:1000". */
+/* A word for the true story about a lock: "orders-db app:1000". */
 const char *simpg_lock_name(
 	const struct simpg_server *s, const struct simpg_key *key, char *buf, size_t size);
 

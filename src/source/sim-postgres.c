@@ -18,27 +18,6 @@ enum {
 
 /* ---- names ---- */
 
-static struct thing *named(const struct world *w, const struct thing_ops *ops,
-	const struct option_values *v, const char *option, struct err *err)
-{
-	const char *name = option_value_text(v, option);
-	struct thing *t = name ? world_find(w, ops, name) : NULL;
-
-	if (!t)
-		err_set(err, ERR_CONFIG, "there is no %s '%.*s'", ops->kind, NAME_SHOWN,
-			name ? name : "");
-	return t;
-}
-
-static int check_new(
-	const struct world *w, const struct thing_ops *ops, const char *name, struct err *err)
-{
-	if (!world_find(w, ops, name))
-		return 0;
-	return err_set(
-		err, ERR_CONFIG, "there is a %s '%.*s' already", ops->kind, NAME_SHOWN, name);
-}
-
 static int too_few(const char *option, int64_t least, struct err *err)
 {
 	return err_set(err, ERR_CONFIG, "%s must be %lld or more", option, (long long)least);
@@ -79,7 +58,7 @@ static int server_standby(
 
 	if (!option_value_set(v, "primary"))
 		return 0;
-	primary = (struct simpg_server *)named(w, &simpg_ops, v, "primary", err);
+	primary = (struct simpg_server *)sim_find(w, &simpg_ops, v, "primary", err);
 	if (!primary)
 		return ERR_CONFIG;
 	s->primary = primary;
@@ -95,13 +74,13 @@ static int server_standby(
 static int server_make(struct world *w, const struct option_values *v, struct err *err)
 {
 	const char *name = option_value_text(v, "name"), *item;
-	struct machine *machine = (struct machine *)named(w, &machine_ops, v, "machine", err);
+	struct machine *machine = (struct machine *)sim_find(w, &machine_ops, v, "machine", err);
 	struct simpg_server *s;
 	size_t i;
 	int rc;
 
-	if (!machine || check_new(w, &simpg_ops, name, err) ||
-		check_new(w, &process_ops, name, err))
+	if (!machine || sim_check_new(w, &simpg_ops, v, err) ||
+		sim_check_new(w, &process_ops, v, err))
 		return ERR_CONFIG;
 	if (option_value_int(v, "max_connections") < 1)
 		return too_few("max_connections", 1, err);
@@ -146,13 +125,13 @@ static const struct option_def pooler_options[] = {
 static int pooler_make(struct world *w, const struct option_values *v, struct err *err)
 {
 	const char *name = option_value_text(v, "name");
-	struct machine *machine = (struct machine *)named(w, &machine_ops, v, "machine", err);
+	struct machine *machine = (struct machine *)sim_find(w, &machine_ops, v, "machine", err);
 	struct simpg_server *server =
-		machine ? (struct simpg_server *)named(w, &simpg_ops, v, "server", err) : NULL;
+		machine ? (struct simpg_server *)sim_find(w, &simpg_ops, v, "server", err) : NULL;
 	struct simpg_pooler *p;
 	int64_t size = option_value_int(v, "size");
 
-	if (!server || check_new(w, &simpg_pooler_ops, name, err))
+	if (!server || sim_check_new(w, &simpg_pooler_ops, v, err))
 		return ERR_CONFIG;
 	if (size < 1 || size > POOL_MOST)
 		return err_set(err, ERR_CONFIG, "size must be 1 to %d", POOL_MOST);
@@ -264,7 +243,8 @@ static int client_make(
 	copy_text(c->login.application, option_value_text(v, "application"));
 	c->timeout_ms = option_value_int(v, "timeout");
 	if (option_value_set(v, "through")) {
-		c->through = (struct simpg_pooler *)named(w, &simpg_pooler_ops, v, "through", err);
+		c->through =
+			(struct simpg_pooler *)sim_find(w, &simpg_pooler_ops, v, "through", err);
 		return c->through ? 0 : ERR_CONFIG;
 	}
 	for (i = 0; (item = option_value_item(v, "server", i)); i++) {
@@ -323,7 +303,7 @@ static int locker_make(
 	if (!rc)
 		rc = lock_key(l, v, err);
 	if (!rc && option_value_set(v, "duty")) {
-		l->duty = (struct duty *)named(w, &duty_ops, v, "duty", err);
+		l->duty = (struct duty *)sim_find(w, &duty_ops, v, "duty", err);
 		rc = l->duty ? 0 : ERR_CONFIG;
 	}
 	if (rc)
@@ -451,7 +431,7 @@ static const struct option_def promote_options[] = {
 static int promote_apply(
 	struct world *w, const struct option_values *v, bool check, struct err *err)
 {
-	struct simpg_server *s = (struct simpg_server *)named(w, &simpg_ops, v, "server", err);
+	struct simpg_server *s = (struct simpg_server *)sim_find(w, &simpg_ops, v, "server", err);
 
 	if (!s)
 		return ERR_CONFIG;
@@ -471,7 +451,7 @@ static const struct option_def process_options[] = {
 static int each_session(struct world *w, const struct option_values *v, bool check, struct err *err,
 	void (*fn)(struct world *w, struct simpg_session *s))
 {
-	struct process *p = (struct process *)named(w, &process_ops, v, "process", err);
+	struct process *p = (struct process *)sim_find(w, &process_ops, v, "process", err);
 	struct thing *t = NULL;
 
 	if (!p)
@@ -543,7 +523,7 @@ static const struct option_def restart_options[] = {
 static int restart_apply(
 	struct world *w, const struct option_values *v, bool check, struct err *err)
 {
-	struct simpg_server *s = (struct simpg_server *)named(w, &simpg_ops, v, "server", err);
+	struct simpg_server *s = (struct simpg_server *)sim_find(w, &simpg_ops, v, "server", err);
 
 	if (!s)
 		return ERR_CONFIG;
@@ -560,7 +540,7 @@ static const struct option_def lag_options[] = {
 
 static int lag_apply(struct world *w, const struct option_values *v, bool check, struct err *err)
 {
-	struct simpg_server *s = (struct simpg_server *)named(w, &simpg_ops, v, "server", err);
+	struct simpg_server *s = (struct simpg_server *)sim_find(w, &simpg_ops, v, "server", err);
 
 	if (!s)
 		return ERR_CONFIG;
@@ -577,7 +557,7 @@ static const struct option_def limit_options[] = {
 
 static int limit_apply(struct world *w, const struct option_values *v, bool check, struct err *err)
 {
-	struct simpg_server *s = (struct simpg_server *)named(w, &simpg_ops, v, "server", err);
+	struct simpg_server *s = (struct simpg_server *)sim_find(w, &simpg_ops, v, "server", err);
 
 	if (!s)
 		return ERR_CONFIG;
@@ -599,7 +579,7 @@ static int pooler_mode_apply(
 	struct world *w, const struct option_values *v, bool check, struct err *err)
 {
 	struct simpg_pooler *p =
-		(struct simpg_pooler *)named(w, &simpg_pooler_ops, v, "pooler", err);
+		(struct simpg_pooler *)sim_find(w, &simpg_pooler_ops, v, "pooler", err);
 
 	if (!p)
 		return ERR_CONFIG;
