@@ -96,6 +96,7 @@ _baton() {
 		forecast) options='--config -c --source -s --timeout --json --no-memory --color --ascii --expect --expect-token --sim --at --seed --help -h --version -V' ;;
 		act) options='--config -c --source -s --timeout --json --no-memory --color --ascii --expect --expect-token --reason --yes --sim --at --seed --help -h --version -V' ;;
 		audit) options='--config -c --json --color --ascii --sim --help -h --version -V' ;;
+		demo) options='--config -c --source -s --color --ascii --theme --seed --help -h --version -V' ;;
 		doctor) options='--config -c --source -s --timeout --json --no-memory --color --ascii --help -h --version -V' ;;
 		init) options='--config -c --color --ascii --print --force --help -h --version -V' ;;
 		help) options='--config -c --color --ascii --help -h --version -V' ;;
@@ -106,7 +107,7 @@ _baton() {
 	fi
 	local IFS=$'\n'
 	case $command in
-	"") mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
+	"") mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndemo\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
 	show) mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask ids)" -- "$cur") ;;
 	forecast)
 		if [[ $prev == step-down || $prev == cancel || $prev == release || $prev == revoke || $prev == keep-one || $prev == suspend || $prev == resume || $prev == trigger ]]; then
@@ -122,7 +123,7 @@ _baton() {
 			mapfile -t COMPREPLY < <(IFS=' ' compgen -W 'step-down cancel release revoke keep-one suspend resume trigger' -- "$cur")
 		fi
 		;;
-	help) mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndemo\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
 	esac
 	if declare -F __ltrim_colon_completions >/dev/null; then
 		__ltrim_colon_completions "$cur"

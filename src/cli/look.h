@@ -31,6 +31,9 @@ int look_open(
  */
 void look_start(struct look *look);
 
+/* Opens the console on what was opened, armed when it is to be; returns the exit code, and closes. */
+int look_console(struct look *look, const struct cli *cli, bool armed);
+
 /* The clock of all that is shown. */
 const struct clock_source *look_clock(const struct look *look);
 

@@ -132,18 +132,17 @@ void sim_host_leave(struct sim_host *host)
 	pthread_mutex_unlock(&host->mutex);
 }
 
-bool sim_host_step(struct sim_host *host)
+int64_t sim_host_story_ms(struct sim_host *host, int64_t most_ms)
 {
-	int64_t next_ms;
+	struct world *w = sim_host_enter(host);
+	size_t told = world_told(w);
+	int64_t end_ms = world_now_ms(w) + most_ms, at_ms;
 
-	sim_host_enter(host);
-	next_ms = world_next_ms(host->world);
-	if (next_ms != INT64_MAX) {
-		vclock_set(&host->vclock, next_ms);
-		world_run(host->world, next_ms);
-	}
+	while (world_told(w) == told && world_next_ms(w) < end_ms && world_step(w))
+		;
+	at_ms = world_now_ms(w);
 	sim_host_leave(host);
-	return next_ms != INT64_MAX;
+	return at_ms;
 }
 
 int64_t sim_host_next_ms(struct sim_host *host)

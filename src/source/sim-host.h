@@ -31,9 +31,11 @@ const struct clock_source *sim_host_clock(struct sim_host *host);
 struct world *sim_host_enter(struct sim_host *host);
 void sim_host_leave(struct sim_host *host);
 
-/* Sets the clock to the next event of the world and lets all of that moment happen; false when
- * there is none. It stands still or runs on as before. */
-bool sim_host_step(struct sim_host *host);
+/*
+ * Lets the world go on, while the clock stands still, to the moment of the next line of its true
+ * story, at most so far; returns that moment, to which the clock is then to be set.
+ */
+int64_t sim_host_story_ms(struct sim_host *host, int64_t most_ms);
 /* When the next event is due, as the world stands now; INT64_MAX: never. */
 int64_t sim_host_next_ms(struct sim_host *host);
 

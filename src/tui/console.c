@@ -294,6 +294,10 @@ static int run(struct console *k)
 			k->states[i] = view_at(i)->ops->open();
 	console_go(k, 0, NULL);
 	take_board(k);
+	if (k->options->hello) {
+		console_say(k, false, "%s", k->options->hello);
+		k->message_until_ms = INT64_MAX;
+	}
 	console_draw(k);
 	if (k->theme_fitted && !str_eq(getenv("TERM"), "linux")) {
 		screen_ask_background(k->screen);

@@ -32,6 +32,7 @@ struct console_options {
 	bool utf8;         /* the terminal's locale takes UTF-8 */
 	bool no_color;
 	const struct console_time *time; /* NULL: live */
+	const char *hello; /* said in the last line until the first key; NULL */
 };
 
 /*

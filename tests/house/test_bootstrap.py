@@ -105,7 +105,7 @@ class Interrupted(unittest.TestCase):
     def test_a_half_made_configure_and_a_half_made_build(self):
         with tempfile.TemporaryDirectory(prefix="baton-half-") as folder:
             tree = os.path.join(folder, "tree")
-            names = ("bootstrap", "configure.ac", "Makefile.am", "src", "tests", "themes", "doc", "m4", ".clang-format")
+            names = ("bootstrap", "configure.ac", "Makefile.am", "src", "tests", "themes", "scenarios", "doc", "m4", ".clang-format")
             os.mkdir(tree)
             for name in names:
                 source = os.path.join(TOP, name)

@@ -234,7 +234,7 @@ class House(unittest.TestCase):
 
     @staticmethod
     def own_files():
-        kinds = ("src/**/*", "tests/**/*", "doc/**/*", "themes/*", "*.md", "bootstrap", ".ci/run", "configure.ac", "Makefile.am")
+        kinds = ("src/**/*", "tests/**/*", "doc/**/*", "themes/*", "scenarios/*", "*.md", "bootstrap", ".ci/run", "configure.ac", "Makefile.am")
         found = []
         for kind in kinds:
             found += [path for path in glob.glob(os.path.join(TOP, kind), recursive=True)
