@@ -273,7 +273,7 @@ static void grant(struct world *w, struct simpg_session *s, struct simpg_lock *l
 	if (hold_is_empty(h))
 		tell_granted(w, s, l);
 	h->count[mode][level]++;
-	thing_changed(&s->server->thing);
+	simpg_changed(s->server);
 }
 
 /* ---- the queue ---- */
@@ -386,7 +386,7 @@ enum simpg_got simpg_take(struct world *w, struct simpg_session *s, const struct
 	s->wait_us = simpg_now_us(w, s->server);
 	s->next_waiter = *place;
 	*place = s;
-	thing_changed(&s->server->thing);
+	simpg_changed(s->server);
 	return SIMPG_QUEUED;
 }
 
@@ -406,7 +406,7 @@ static void hold_let_go(struct world *w, struct simpg_server *server, struct sim
 				simpg_lock_name(server, &l->key, name, sizeof(name)), 0,
 				"nobody holds %s", name);
 	}
-	thing_changed(&server->thing);
+	simpg_changed(server);
 	serve_queue(w, server, l);
 }
 

@@ -61,7 +61,7 @@ static void postmaster_start(struct world *w, struct program *g)
 	if (s->process->life > 1)
 		world_tell(w, HAPPENING_SERVER, s->thing.name, s->thing.name, 0,
 			"%s is up again; no session of before is there any more", s->thing.name);
-	thing_changed(&s->thing);
+	simpg_changed(s);
 }
 
 /* Who waited for an answer finds its connection closed; with the machine gone nobody is told. */
@@ -97,7 +97,7 @@ static void postmaster_ended(struct world *w, struct program *g, enum process_en
 	drop_sessions(w, s, how != PROCESS_END_VANISHED);
 	world_tell(w, HAPPENING_SERVER, s->thing.name, s->thing.name, 0,
 		"%s ends, and with it all its sessions and their locks", s->thing.name);
-	thing_changed(&s->thing);
+	simpg_changed(s);
 }
 
 static void postmaster_resumed(struct world *w, struct program *g)
@@ -160,6 +160,12 @@ struct simpg_server *simpg_new(struct world *w, const char *name, struct machine
 struct simpg_server *simpg_find(const struct world *w, const char *name)
 {
 	return (struct simpg_server *)world_find(w, &simpg_ops, name);
+}
+
+void simpg_changed(struct simpg_server *s)
+{
+	s->shape++;
+	thing_changed(&s->thing);
 }
 
 bool simpg_answers(const struct simpg_server *s)
@@ -243,7 +249,7 @@ void simpg_promote(struct world *w, struct simpg_server *s)
 	s->timeline = (s->primary ? s->primary->timeline : s->timeline) + 1;
 	if (s->primary)
 		copy_prepared(w, s);
-	thing_changed(&s->thing);
+	simpg_changed(s);
 	world_tell(w, HAPPENING_SERVER, s->thing.name, s->thing.name, s->timeline,
 		"%s is promoted: a primary on timeline %d, without the advisory locks of %s",
 		s->thing.name, s->timeline, s->primary ? s->primary->thing.name : "before");
@@ -632,6 +638,6 @@ bool simpg_rollback_prepared(struct world *w, struct simpg_server *s, const char
 	*at = p->next;
 	simpg_give_prepared(w, s, p);
 	free(p);
-	thing_changed(&s->thing);
+	simpg_changed(s);
 	return true;
 }

@@ -161,6 +161,8 @@ struct simpg_server {
 	struct net_call **stalled; /* came while it was paused */
 	size_t n_stalled, cap_stalled;
 	size_t vxid_waiters;
+	uint64_t shape; /* rises when somebody gets a lock, waits or leaves; the thing's version
+			   also when a session merely did something */
 	uint32_t next_xid;
 	int last_pid;
 	int64_t last_us, statements, handles;
@@ -186,6 +188,9 @@ void simpg_address(const struct world *w, const struct machine *m, char buf[48])
  * transactions that came to it ("Log-Shipping Standby Servers": locks are not replicated). The old
  * primary is not told, and lives on. */
 void simpg_promote(struct world *w, struct simpg_server *s);
+
+/* Its shape changed, and so did it. */
+void simpg_changed(struct simpg_server *s);
 
 /* ---- sessions ---- */
 

@@ -61,6 +61,14 @@ static int view_tell(struct sim_source *s, struct round *r, struct err *err)
 	return rc ? rc : postgres_poll(&view->postgres, r, err);
 }
 
+/* What comes between two polls is seen at once where a lock is concerned; the rest with the next
+ * poll, as of a real server. */
+static uint64_t view_version(const struct world *w, const struct thing *t)
+{
+	(void)w;
+	return ((const struct simpg_server *)t)->shape;
+}
+
 static struct process *view_behind(
 	struct sim_source *s, const struct singleton *row, const char *key)
 {
@@ -166,6 +174,7 @@ const struct sim_view simpg_views[] = {
 		  .n_acts = ARRAY_LEN(view_acts) },
 		.ops = &simpg_ops,
 		.tell = view_tell,
+		.version = view_version,
 		.behind = view_behind,
 		.close = view_close },
 	{ .ops = NULL },
