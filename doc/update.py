@@ -388,6 +388,8 @@ def bash(tables):
     for c in tables["commands"]:
         if c["completes"] == "id":
             args.append(f"\t{c['name']}) mapfile -t COMPREPLY < <(compgen -W \"$(_baton_ask ids)\" -- \"$cur\") ;;")
+        elif c["completes"] == "lesson":
+            args.append(f"\t{c['name']}) mapfile -t COMPREPLY < <(compgen -W \"$(_baton_ask lessons)\" -- \"$cur\") ;;")
         elif c["completes"] == "command":
             args.append(f"\t{c['name']}) mapfile -t COMPREPLY < <(compgen -W {bash_words(commands)} -- \"$cur\") ;;")
         elif c["completes"] == "verb":
@@ -467,6 +469,8 @@ def zsh(tables):
     for c in tables["commands"]:
         if c["completes"] == "id":
             args.append(f"\t{c['name']}) _baton_ids ;;")
+        elif c["completes"] == "lesson":
+            args.append(f"\t{c['name']}) _baton_ask lessons ;;")
         elif c["completes"] == "command":
             args.append(f"\t{c['name']}) _baton_commands ;;")
         elif c["completes"] == "verb":
@@ -509,6 +513,8 @@ def fish(tables):
     for c in tables["commands"]:
         if c["completes"] == "id":
             out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '(baton __complete ids 2>/dev/null)'")
+        elif c["completes"] == "lesson":
+            out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '(baton __complete lessons 2>/dev/null)'")
         elif c["completes"] == "command":
             out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '{' '.join(commands)}'")
         elif c["completes"] == "verb":

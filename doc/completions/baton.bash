@@ -23,7 +23,7 @@ _baton() {
 	COMPREPLY=()
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		-c | --config | -s | --source | --timeout | --state | --ignore | --color | --theme | --expect | --expect-token | --reason | --sim | --at | --seed) ((i++)) ;;
+		-c | --config | -s | --source | --timeout | --state | --ignore | --color | --theme | --expect | --expect-token | --reason | --sim | --at | --seed | --script | --inject) ((i++)) ;;
 		-*) ;;
 		*)
 			command=${words[i]}
@@ -84,9 +84,17 @@ _baton() {
 		:
 		return
 		;;
+	--script)
+		:
+		return
+		;;
+	--inject)
+		:
+		return
+		;;
 	esac
 	if [[ $cur == -* ]]; then
-		local options='--config --source --timeout --json --state --ignore --no-memory --color --ascii --theme --print --expect --expect-token --reason --yes --write --force --sim --at --seed --help --version -c -s -h -V'
+		local options='--config --source --timeout --json --state --ignore --no-memory --color --ascii --theme --print --expect --expect-token --reason --yes --write --force --sim --at --seed --script --inject --results --help --version -c -s -h -V'
 		case $command in
 		console) options='--config -c --source -s --timeout --no-memory --color --ascii --theme --write --help -h --version -V' ;;
 		list) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --sim --at --seed --help -h --version -V' ;;
@@ -97,6 +105,7 @@ _baton() {
 		act) options='--config -c --source -s --timeout --json --no-memory --color --ascii --expect --expect-token --reason --yes --sim --at --seed --help -h --version -V' ;;
 		audit) options='--config -c --json --color --ascii --sim --help -h --version -V' ;;
 		demo) options='--config -c --source -s --color --ascii --theme --seed --help -h --version -V' ;;
+		train) options='--config -c --json --color --ascii --theme --seed --script --inject --results --help -h --version -V' ;;
 		doctor) options='--config -c --source -s --timeout --json --no-memory --color --ascii --help -h --version -V' ;;
 		init) options='--config -c --color --ascii --print --force --help -h --version -V' ;;
 		help) options='--config -c --color --ascii --help -h --version -V' ;;
@@ -107,7 +116,7 @@ _baton() {
 	fi
 	local IFS=$'\n'
 	case $command in
-	"") mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndemo\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
+	"") mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndemo\ntrain\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
 	show) mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask ids)" -- "$cur") ;;
 	forecast)
 		if [[ $prev == step-down || $prev == cancel || $prev == release || $prev == revoke || $prev == keep-one || $prev == suspend || $prev == resume || $prev == trigger ]]; then
@@ -123,7 +132,8 @@ _baton() {
 			mapfile -t COMPREPLY < <(IFS=' ' compgen -W 'step-down cancel release revoke keep-one suspend resume trigger' -- "$cur")
 		fi
 		;;
-	help) mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndemo\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
+	train) mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask lessons)" -- "$cur") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndemo\ntrain\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
 	esac
 	if declare -F __ltrim_colon_completions >/dev/null; then
 		__ltrim_colon_completions "$cur"

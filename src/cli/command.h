@@ -46,6 +46,9 @@ enum option_id {
 	OPT_SIM,
 	OPT_AT,
 	OPT_SEED,
+	OPT_SCRIPT,
+	OPT_INJECT,
+	OPT_RESULTS,
 	OPT_HELP,
 	OPT_VERSION,
 	OPT_COUNT
@@ -109,6 +112,7 @@ struct cli {
 	const char *sim;             /* --sim: the scenario; NULL: real sources */
 	int64_t at_ms;               /* --at; has_at */
 	uint64_t seed;               /* --seed; has_seed */
+	const char *script, *inject; /* of train; NULL: not said */
 	const char *expect, *reason; /* of act and forecast; NULL: not said */
 	int64_t token;               /* --expect-token; has_token */
 	const char *sources[CLI_ARGS_MAX];
@@ -118,7 +122,7 @@ struct cli {
 	int64_t timeout_ms; /* 0: not said */
 	enum cli_color color;
 	bool json, no_memory, ascii, print, force, help, version, yes, write, has_token, has_at,
-		has_seed, sim_audit;
+		has_seed, sim_audit, results;
 	bool utf8; /* the locale's */
 	const char *args[CLI_ARGS_MAX];
 	int n_args;

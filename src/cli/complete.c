@@ -1,12 +1,14 @@
 #include "config.h"
 
 #include "cli/look.h"
+#include "control/lesson-run.h"
 
 #include <string.h>
 #include <unistd.h>
 
 enum {
-	COMPLETE_TIMEOUT_MS = 1000
+	COMPLETE_TIMEOUT_MS = 1000,
+	LESSONS_MOST = 64
 };
 
 static void complete_ids(const struct board *board, struct out *out)
@@ -25,6 +27,15 @@ static void complete_ids(const struct board *board, struct out *out)
 	}
 }
 
+static void complete_lessons(struct out *out)
+{
+	struct lesson_entry entries[LESSONS_MOST];
+	size_t n = lesson_entries(entries, LESSONS_MOST), i;
+
+	for (i = 0; i < n; i++)
+		out_fmt(out, "%s\n", entries[i].number);
+}
+
 /* For the shells' completions: silent whatever happens, and never long. */
 static int complete_run(struct cli *cli)
 {
@@ -35,6 +46,11 @@ static int complete_run(struct cli *cli)
 	struct out out;
 	size_t i;
 
+	if (strcmp(cli->args[0], "lessons") == 0) {
+		out_init(&out, STDOUT_FILENO);
+		complete_lessons(&out);
+		return cli_close(&out, EXIT_CODE_OK);
+	}
 	cli->no_memory = true;
 	if (!cli->timeout_ms)
 		cli->timeout_ms = COMPLETE_TIMEOUT_MS;
@@ -56,7 +72,7 @@ static int complete_run(struct cli *cli)
 
 const struct command cli_command_complete = {
 	.name = "__complete",
-	.args = "ids|sources",
+	.args = "ids|sources|lessons",
 	.least = 1,
 	.most = 1,
 	.hidden = true,

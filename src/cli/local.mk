@@ -7,6 +7,7 @@ src_libcli_a_SOURCES = \
 	src/cli/command.h src/cli/commands.def \
 	src/cli/complete.c \
 	src/cli/console.c \
+	src/cli/debrief.c src/cli/debrief.h \
 	src/cli/doctor.c \
 	src/cli/forecast.c \
 	src/cli/help.c \
@@ -17,6 +18,7 @@ src_libcli_a_SOURCES = \
 	src/cli/options.c \
 	src/cli/parse.c \
 	src/cli/show.c \
+	src/cli/train.c \
 	src/cli/verb.c src/cli/verb.h \
 	src/cli/version.c \
 	src/cli/watch.c

@@ -75,9 +75,18 @@ const struct cli_option cli_options[OPT_COUNT] = {
 			"ends; without --at it goes on at the speed of life." },
 	[OPT_SEED] = { .name = "seed",
 		.value = "N",
-		.help = "With --sim: another seed than the scenario's. The same seed gives the "
+		.help = "With --sim and train: another seed than the scenario's. The same seed "
+			"gives the "
 			"same "
 			"fleet, byte for byte." },
+	[OPT_SCRIPT] = { .name = "script",
+		.value = "WAY",
+		.help = "Play this way of the lesson, or a file of steps, without a screen." },
+	[OPT_INJECT] = { .name = "inject",
+		.value = "FAULT",
+		.help = "One more fault for the lesson: 'at: 40s, pause: {process: worker-a, for: "
+			"20s}'." },
+	[OPT_RESULTS] = { .name = "results", .help = "List what lessons gave that were played." },
 	[OPT_HELP] = { .name = "help", .letter = 'h', .help = "Explain the command, and stop." },
 	[OPT_VERSION] = { .name = "version",
 		.letter = 'V',

@@ -227,6 +227,7 @@ static int parse_flag(struct cli *cli, enum option_id id)
 		[OPT_WRITE] = &cli->write,
 		[OPT_FORCE] = &cli->force,
 		[OPT_SIM] = &cli->sim_audit, /* where it has no value */
+		[OPT_RESULTS] = &cli->results,
 		[OPT_HELP] = &cli->help,
 		[OPT_VERSION] = &cli->version,
 	};
@@ -251,6 +252,12 @@ static int parse_value(struct cli *cli, enum option_id id, const char *value, st
 		return parse_token(cli, value, err);
 	case OPT_REASON:
 		cli->reason = value;
+		return 0;
+	case OPT_SCRIPT:
+		cli->script = value;
+		return 0;
+	case OPT_INJECT:
+		cli->inject = value;
 		return 0;
 	case OPT_SIM:
 		cli->sim = value;

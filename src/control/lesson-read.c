@@ -25,6 +25,7 @@ enum {
 struct lesson_store {
 	void **owned;
 	size_t n, cap;
+	struct yaml_node *script; /* of a way from a file of its own */
 };
 
 /* One reading. */
@@ -53,6 +54,7 @@ void lesson_free(struct lesson *lesson)
 	for (i = 0; i < lesson->store->n; i++)
 		free(lesson->store->owned[i]);
 	free(lesson->store->owned);
+	yaml_node_free(lesson->store->script);
 	free(lesson->store);
 	free(lesson);
 }
@@ -817,5 +819,51 @@ int lesson_read(const struct options_check *check, struct yaml_node *map, const 
 		lesson_free(r.lesson);
 	else
 		*ret = r.lesson;
+	return rc;
+}
+
+/* ---- a way in a file of its own ---- */
+
+/* A list of steps, or a map with `steps`. */
+static struct yaml_node *script_map(struct yaml_node *root)
+{
+	struct yaml_node *map;
+
+	if (root->kind != YAML_LIST)
+		return root;
+	map = yaml_new(YAML_MAP, NULL);
+	yaml_map_add(map, "steps", root);
+	return map;
+}
+
+int lesson_read_script(struct lesson *lesson, const char *text, size_t len, const char *file,
+	const struct lesson_way **ret, struct err *err)
+{
+	static const struct option_def script_options[] = {
+		{ .name = "steps",
+			.type = OPTION_MAPS,
+			.fields = lesson_step_options,
+			.required = true,
+			.help = "In order." },
+		{ .name = NULL },
+	};
+	struct options_check check = { .file = file, .err = err };
+	struct reading r = { .check = &check, .lesson = lesson };
+	struct lesson_way *way = own(&r, xcalloc(1, sizeof(*way)));
+	struct yaml_node *root;
+	struct option_values v = { script_options, NULL };
+	int rc = yaml_parse(text, len, file, &root, err);
+
+	if (rc)
+		return rc;
+	yaml_node_free(lesson->store->script);
+	lesson->store->script = script_map(root);
+	v.map = lesson->store->script;
+	rc = options_check_map(&check, lesson->store->script, "the script", script_options, NULL);
+	*way = (struct lesson_way){ .name = "script", .text = "", .most = 100 };
+	if (!rc)
+		rc = read_steps(&r, &v, way);
+	if (!rc)
+		*ret = way;
 	return rc;
 }

@@ -16,6 +16,23 @@ int lesson_way_find(const struct lesson *lesson, const char *name)
 	return -1;
 }
 
+int lesson_no_way(const struct lesson *lesson, const char *name, struct err *err)
+{
+	char shown[OPTIONS_SHOWN_MAX];
+	struct str names;
+	size_t i;
+	int rc;
+
+	str_init(&names, 300);
+	for (i = 0; i < lesson->n_ways; i++)
+		str_addf(&names, "%s%s", i ? ", " : "", lesson->ways[i].name);
+	rc = err_set(err, ERR_NOTFOUND,
+		"%s has no way '%s'; there are %s. A file is named with its folder: ./my.yaml",
+		lesson->number, options_shown(shown, name), names.s);
+	str_release(&names);
+	return rc;
+}
+
 int lesson_cause_find(const struct lesson *lesson, const char *id)
 {
 	size_t i;

@@ -142,6 +142,15 @@ void lesson_free(struct lesson *lesson);
  */
 int lesson_check(const struct lesson *lesson, struct world *w, const char *file, struct err *err);
 
+/*
+ * A way from a text of its own: a list of steps, or a map with `steps`. Lives as long as the
+ * lesson, or until the next one is read.
+ */
+int lesson_read_script(struct lesson *lesson, const char *text, size_t len, const char *file,
+	const struct lesson_way **ret, struct err *err);
+
+/* ERR_NOTFOUND, with the ways that there are. */
+int lesson_no_way(const struct lesson *lesson, const char *name, struct err *err);
 /* -1 when there is none of that name. */
 int lesson_way_find(const struct lesson *lesson, const char *name);
 int lesson_cause_find(const struct lesson *lesson, const char *id);

@@ -13,9 +13,13 @@ src_libcontrol_a_SOURCES = \
 	src/control/gate-run.h \
 	src/control/gate-view.c \
 	src/control/gate-work.c \
+	src/control/debrief.c src/control/debrief.h \
 	src/control/lesson.c src/control/lesson.h src/control/lesson-inside.h \
 	src/control/lesson-options.c \
+	src/control/lesson-play.c \
 	src/control/lesson-read.c \
+	src/control/lesson-results.c src/control/lesson-results.h \
+	src/control/lesson-run.c src/control/lesson-run.h \
 	src/control/policy.c src/control/policy.h \
 	src/control/memory-file.c src/control/memory-file.h \
 	src/control/options.c src/control/options.h \

@@ -19,6 +19,7 @@
 
 enum {
 	FILE_MOST = 1024 * 1024,
+	INJECT_MOST = 4096,
 	WORD_MAX = 96,
 	SOURCE_TIMEOUT_MS = 5000,
 };
@@ -33,8 +34,9 @@ struct fault {
 
 struct scenario_store {
 	struct scenario_tables *tables;
-	struct fault *faults; /* at most one for each item: it never grows */
-	size_t n_faults;
+	struct fault *faults;       /* at most one for each item: it never grows */
+	struct yaml_node *injected; /* a list of one fault */
+	struct fault injected_fault;
 };
 
 /* What reading one takes along. */
@@ -211,9 +213,9 @@ static int read_fault(const struct loading *l, const struct yaml_node *item, str
 	return 0;
 }
 
-static int load_fault(const struct loading *l, const struct yaml_node *item)
+/* Reads a fault into *f, which lives as long as the world, and lets it come. */
+static int load_fault(const struct loading *l, const struct yaml_node *item, struct fault *f)
 {
-	struct fault *f = &l->s->store->faults[l->s->store->n_faults];
 	struct option_values v = { l->s->store->tables->fault, item };
 	int64_t at_ms = option_value_int(&v, "at");
 	int rc = read_fault(l, item, f);
@@ -229,7 +231,6 @@ static int load_fault(const struct loading *l, const struct yaml_node *item)
 	if (option_value_set(&v, "every") && f->every_ms < 100)
 		return options_fail(
 			l->check, yaml_get(item, "every"), "'every' must be at least 100ms");
-	l->s->store->n_faults++;
 	world_at(l->world, sim_random_vary(world_random(l->world), at_ms, f->vary), fault_due, f, 0,
 		0);
 	return 0;
@@ -245,7 +246,30 @@ static int load_faults(const struct loading *l)
 		return 0;
 	l->s->store->faults = xcalloc(list->n + 1, sizeof(*l->s->store->faults));
 	for (i = 0; i < list->n && !rc; i++)
-		rc = load_fault(l, list->items[i]);
+		rc = load_fault(l, list->items[i], &l->s->store->faults[i]);
+	return rc;
+}
+
+int scenario_inject(struct scenario *s, const char *text, struct err *err)
+{
+	struct options_check check = { .file = "--inject", .err = err };
+	struct loading l = { .s = s, .check = &check };
+	struct str braced;
+	int rc;
+
+	str_init(&braced, INJECT_MOST);
+	str_addf(&braced, *text == '{' ? "%s" : "{%s}", text);
+	rc = braced.full ? err_set(err, ERR_CONFIG, "--inject: more than %d bytes", INJECT_MOST)
+			 : yaml_parse(braced.s, braced.len, check.file, &s->store->injected, err);
+	str_release(&braced);
+	if (!rc)
+		rc = options_check_map(
+			&check, s->store->injected, "the fault", s->store->tables->fault, NULL);
+	if (rc)
+		return rc;
+	l.world = sim_host_enter(s->host);
+	rc = load_fault(&l, s->store->injected, &s->store->injected_fault);
+	sim_host_leave(s->host);
 	return rc;
 }
 
@@ -431,6 +455,7 @@ void scenario_free(struct scenario *s)
 	if (s->store) {
 		free(s->store->faults);
 		scenario_tables_free(s->store->tables);
+		yaml_node_free(s->store->injected);
 	}
 	free(s->store);
 	yaml_node_free(s->root);

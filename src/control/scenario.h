@@ -53,6 +53,12 @@ void scenario_free(struct scenario *s);
  */
 int scenario_fault(struct scenario *s, struct yaml_node *fault, const char *file, struct err *err);
 
+/*
+ * Adds a fault to those that the scenario has, before its world has moved: a text such as "at: 40s,
+ * pause: {process: worker-a, for: 20s}", in braces or not. One only. Errors: ERR_CONFIG.
+ */
+int scenario_inject(struct scenario *s, const char *text, struct err *err);
+
 /* A scenario that the program carries in itself. */
 struct scenario_text {
 	const char *name; /* NULL ends the list */

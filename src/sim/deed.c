@@ -12,17 +12,21 @@ struct deeds {
 	size_t n, cap;
 };
 
+static void forget(const char *text)
+{
+	free((char *)(uintptr_t)text);
+}
+
 static void deeds_free(struct thing *t)
 {
 	struct deeds *deeds = (struct deeds *)t;
 	size_t i;
 
 	for (i = 0; i < deeds->n; i++) {
-		free(deeds->at[i].verb);
-		free(deeds->at[i].id);
-		free(deeds->at[i].identity);
-		free(deeds->at[i].reason);
-		free(deeds->at[i].text);
+		forget(deeds->at[i].verb);
+		forget(deeds->at[i].id);
+		forget(deeds->at[i].identity);
+		forget(deeds->at[i].reason);
 	}
 	free(deeds->at);
 	free(deeds);
@@ -40,6 +44,18 @@ static char *copy(const char *text)
 	return xstrdup(text ? text : "");
 }
 
+/* Verbs that change nothing. */
+static bool only_asks(const char *verb)
+{
+	static const char *const verbs[] = { "ask" };
+	size_t i;
+
+	for (i = 0; verb && i < ARRAY_LEN(verbs); i++)
+		if (strcmp(verb, verbs[i]) == 0)
+			return true;
+	return false;
+}
+
 void deed_add(struct world *w, const struct deed *deed)
 {
 	struct deeds *deeds = deeds_of(w);
@@ -53,12 +69,11 @@ void deed_add(struct world *w, const struct deed *deed)
 	MEM_GROW(deeds->at, deeds->n, deeds->cap);
 	deeds->at[deeds->n++] = (struct deed){
 		.at_ms = world_now_ms(w),
-		.asks = deed->asks,
+		.asks = only_asks(deed->verb),
 		.verb = copy(deed->verb),
 		.id = copy(deed->id),
 		.identity = copy(deed->identity),
 		.reason = copy(deed->reason),
-		.text = copy(deed->text),
 	};
 }
 

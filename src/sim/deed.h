@@ -9,19 +9,18 @@
  */
 struct deed {
 	int64_t at_ms;
-	bool asks;      /* it changed nothing: a question to somebody */
-	char *verb;     /* its word */
-	char *id;       /* of the row */
-	char *identity; /* whom it was about; "" */
-	char *reason;   /* what the operator wrote; "" */
-	char *text;     /* what it did, one sentence */
+	bool asks;            /* it changed nothing: a question to somebody */
+	const char *verb;     /* its word */
+	const char *id;       /* of the row */
+	const char *identity; /* whom it was about; "" */
+	const char *reason;   /* what the operator wrote; "" */
 };
 
 enum {
 	DEEDS_MOST = 1000 /* later ones are not kept */
 };
 
-/* Copies; at_ms is now, whatever it says. Any text may be NULL. */
+/* Copies the texts, which may be NULL; at_ms and asks are set here. */
 void deed_add(struct world *w, const struct deed *deed);
 size_t deed_count(const struct world *w);
 const struct deed *deed_at(const struct world *w, size_t i);

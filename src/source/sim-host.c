@@ -3,6 +3,7 @@
 #include "source/sim-host.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "sim/deed.h"
 #include "source/sim.h"
 
 #include <errno.h>
@@ -188,6 +189,10 @@ void sim_acted(struct sim_source *s, const struct order *order, const char *fmt,
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	deed_add(s->world, &(struct deed){ .verb = verb_word(order->verb)->word,
+				   .id = order->s ? order->s->id : NULL,
+				   .identity = order->identity,
+				   .reason = order->reason });
 	world_tell(
 		s->world, HAPPENING_ACT, "operator", order->s ? order->s->id : NULL, 0, "%s", text);
 	/* The other sources show what it did without waiting for their time. */

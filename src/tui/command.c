@@ -22,6 +22,7 @@ enum complete {
 	COMPLETE_SOURCES,
 	COMPLETE_THEMES,
 	COMPLETE_OPTIONS,
+	COMPLETE_CAUSES,
 };
 
 enum {
@@ -209,6 +210,10 @@ static void complete_argument(
 	case COMPLETE_THEMES:
 		complete_themes(part, out);
 		break;
+	case COMPLETE_CAUSES:
+		for (i = 0; model->lesson && i < model->lesson->run->lesson->n_causes; i++)
+			add_if(out, model->lesson->run->lesson->causes[i].id, part);
+		break;
 	case COMPLETE_OPTIONS:
 		for (i = 0; i < ARRAY_LEN(options); i++)
 			add_if(out, options[i], part);
@@ -233,7 +238,10 @@ void command_complete(const struct model *model, const char *line, struct str *o
 	/* An id may hold blanks: it is completed as one word. */
 	found = command_find(line + head, len);
 	last = line + head + len + strspn(line + head + len, " ");
-	if (found >= 0 && commands[found].complete == COMPLETE_FILTER && strrchr(last, ' '))
+	if (found >= 0 &&
+		(commands[found].complete == COMPLETE_FILTER ||
+			commands[found].complete == COMPLETE_CAUSES) &&
+		strrchr(last, ' '))
 		last = strrchr(last, ' ') + 1;
 	*ret_from = (int)(last - line);
 	if (found >= 0)

@@ -116,6 +116,7 @@ static bool run_place_command(struct console *k, enum command command, const cha
 	case COMMAND_EVENTS:
 	case COMMAND_ACTIONS:
 	case COMMAND_SOURCES:
+	case COMMAND_LESSON:
 		view_command(k, command_word(command));
 		return true;
 	case COMMAND_ARM:
@@ -124,6 +125,13 @@ static bool run_place_command(struct console *k, enum command command, const cha
 		return true;
 	case COMMAND_DISARM:
 		console_disarm(k, arg);
+		return true;
+	case COMMAND_DIAGNOSE:
+	case COMMAND_HINT:
+	case COMMAND_NOTE:
+	case COMMAND_WAIT:
+	case COMMAND_FINISH:
+		console_lesson_command(k, command, arg);
 		return true;
 	default:
 		return false;

@@ -107,6 +107,7 @@ void console_model(struct console *k)
 		.ago_ms = console_past_ago_ms(k),
 		.armed_ms = console_armed_ms(k),
 	};
+	console_lesson_look(k);
 }
 
 void console_sync(struct console *k)
@@ -347,6 +348,9 @@ void console_answer(struct console *k, const struct view_reply *reply)
 	case REPLY_ACT:
 		if (!console_past_refuses(k))
 			console_act_menu(k, reply->text.s);
+		break;
+	case REPLY_DIAGNOSE:
+		console_lesson_pick(k, reply->text.s);
 		break;
 	case REPLY_SAY:
 		console_say(k, false, "%s", reply->text.s);

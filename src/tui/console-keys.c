@@ -102,7 +102,7 @@ static bool act_view_key(struct console *k, enum action action)
 		char key;
 	} keys[] = { { ACTION_VIEW_BOARD, '1' }, { ACTION_VIEW_RUNS, '2' },
 		{ ACTION_VIEW_EVENTS, '3' }, { ACTION_VIEW_SOURCES, '4' },
-		{ ACTION_VIEW_ACTIONS, '5' } };
+		{ ACTION_VIEW_ACTIONS, '5' }, { ACTION_VIEW_LESSON, '6' } };
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(keys); i++) {

@@ -5,6 +5,7 @@
 #include "model/past.h"
 #include "tui/actions.h"
 #include "tui/console-act.h"
+#include "tui/command.h"
 #include "tui/console.h"
 #include "tui/input.h"
 #include "tui/line.h"
@@ -90,6 +91,8 @@ struct console {
 
 	struct console_act act;
 	struct actions actions;
+	struct lesson_look lesson;
+	struct debrief *debrief; /* of the lesson that is over */
 
 	char message[700];
 	bool message_error;
@@ -167,6 +170,14 @@ bool console_past_leave(struct console *k);
 int64_t console_past_ago_ms(const struct console *k);
 /* Says why nothing can be done in the past; false when now is shown. */
 bool console_past_refuses(struct console *k);
+
+/* console-lesson.c: none of these does anything without a lesson */
+void console_lesson_look(struct console *k);
+void console_lesson_begin(struct console *k);
+/* After each turn: whether it is over. */
+void console_lesson_turn(struct console *k);
+void console_lesson_pick(struct console *k, const char *index);
+void console_lesson_command(struct console *k, enum command command, const char *arg);
 
 /* console-command.c */
 void console_run_command(struct console *k, struct line *typed);

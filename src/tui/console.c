@@ -171,6 +171,7 @@ static int turn(struct console *k)
 	if (k->dirty)
 		console_draw(k);
 	take_pictures(k, fds[FD_FLEET].revents & POLLIN);
+	console_lesson_turn(k);
 	if (k->dirty || console_message_over(k) ||
 		console_live_ms(k) >= (k->then ? k->then_next_ms : k->canvas.next_ms))
 		console_draw(k);
@@ -248,6 +249,7 @@ static void console_release(struct console *k)
 		free(k->history[h].id);
 	console_act_end(k, NULL);
 	actions_release(&k->actions);
+	debrief_free(k->debrief);
 	listing_free(k->listing);
 	journal_release(&k->journal);
 	past_release(&k->past);
@@ -293,6 +295,7 @@ static int run(struct console *k)
 		if (view_at(i)->ops)
 			k->states[i] = view_at(i)->ops->open();
 	console_go(k, 0, NULL);
+	console_lesson_begin(k);
 	take_board(k);
 	if (k->options->hello) {
 		console_say(k, false, "%s", k->options->hello);

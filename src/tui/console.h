@@ -6,6 +6,7 @@
 
 struct err;
 struct fleet;
+struct lesson_run;
 struct settings;
 struct vclock;
 
@@ -32,7 +33,8 @@ struct console_options {
 	bool utf8;         /* the terminal's locale takes UTF-8 */
 	bool no_color;
 	const struct console_time *time; /* NULL: live */
-	const char *hello; /* said in the last line until the first key; NULL */
+	const char *hello;               /* said in the last line until the first key; NULL */
+	struct lesson_run *lesson;       /* on that clock; NULL: none */
 };
 
 /*

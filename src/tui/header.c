@@ -177,15 +177,33 @@ static enum glyph frame_glyph(const struct model *m)
 	return m->past ? GLYPH_HLINE_DOUBLE : GLYPH_HLINE_DASHED;
 }
 
+/* " S02 1:15/5:00": a lesson and its clock. */
+static int draw_lesson(const struct model *m, struct canvas *c, int x)
+{
+	const struct lesson *l = m->lesson ? m->lesson->run->lesson : NULL;
+	char at[SCORE_CLOCK_MAX], limit[SCORE_CLOCK_MAX];
+
+	if (!l)
+		return 0;
+	score_clock(at, m->lesson->state.now_ms);
+	score_clock(limit, l->rules.limit_ms);
+	if (!m->lesson->debrief)
+		canvas_until(c, m->now_ms + 1000 - m->lesson->state.now_ms % 1000);
+	return canvas_putf(c, canvas_all(c), 0, x, STYLE_HEADER_MODE, " %s %s/%s", l->number, at,
+		m->lesson->debrief ? "over" : limit);
+}
+
 /* "[REPLAY x10]" */
 static int draw_mark(const struct model *m, struct canvas *c, int x)
 {
 	char speed[FORMAT_SPEED_MAX];
+	int from = x;
 
 	if (!m->mark)
 		return 0;
 	format_speed(speed, m->speed);
-	return canvas_putf(c, canvas_all(c), 0, x, STYLE_HEADER_MARK, "[%s %s]", m->mark, speed);
+	x += canvas_putf(c, canvas_all(c), 0, x, STYLE_HEADER_MARK, "[%s %s]", m->mark, speed);
+	return x - from + draw_lesson(m, c, x);
 }
 
 /* What is left of the time in which acts may be begun is always seen. */

@@ -12,6 +12,7 @@ src_libtui_a_SOURCES = \
 	src/tui/console-time.c \
 	src/tui/console-keys.c \
 	src/tui/console-past.c \
+	src/tui/console-lesson.c \
 	src/tui/console-type.c \
 	src/tui/cursor.c src/tui/cursor.h \
 	src/tui/format.c src/tui/format.h \
@@ -20,6 +21,7 @@ src_libtui_a_SOURCES = \
 	src/tui/help.c src/tui/help.h \
 	src/tui/input.c src/tui/input.h \
 	src/tui/keymap.c src/tui/keymap.h src/tui/keys.def \
+	src/tui/lesson-prose.c src/tui/lesson-prose.h \
 	src/tui/line.c src/tui/line.h \
 	src/tui/pick.c src/tui/pick.h \
 	src/tui/prose.c src/tui/prose.h \
@@ -33,6 +35,7 @@ src_libtui_a_SOURCES = \
 	src/tui/view-actions.c \
 	src/tui/view-board.c \
 	src/tui/view-events.c \
+	src/tui/view-lesson.c \
 	src/tui/view-one.c \
 	src/tui/view-runs.c src/tui/view-runs.h \
 	src/tui/view-runs-draw.c \

@@ -2,6 +2,7 @@
 #define TUI_VIEW_H
 
 #include "base/str.h"
+#include "control/lesson-run.h"
 #include "model/board.h"
 #include "model/journal.h"
 #include "model/listing.h"
@@ -12,6 +13,13 @@ struct actions;
 struct input_event;
 struct zone;
 
+/* A lesson as the trainee may see it. */
+struct lesson_look {
+	const struct lesson_run *run;
+	struct lesson_state state;
+	const struct debrief *debrief; /* NULL: it is not over */
+};
+
 /* All that a view may know. Const: a view can't change anything but its own state, and can't reach
  * the terminal. */
 struct model {
@@ -21,8 +29,9 @@ struct model {
 	const struct actions *actions; /* what was done, the newest first (actions.h); NULL: not
 					  read yet */
 	const char *looked_for;        /* without sources: what discovery looked for; else NULL */
-	const char *id;                /* what the view "one" shows; NULL elsewhere */
-	const struct zone *local;      /* the operator's zone; NULL: UTC */
+	const struct lesson_look *lesson; /* NULL: it is none */
+	const char *id;                   /* what the view "one" shows; NULL elsewhere */
+	const struct zone *local;         /* the operator's zone; NULL: UTC */
 	int64_t now_ms, now_us;
 	int64_t ago_ms; /* what is shown was so long ago, as the clocks above say, which stand still
 			   then; 0: it is now */
@@ -45,6 +54,7 @@ enum reply_kind {
 	REPLY_ACT,  /* offer the verbs for the ids in the text, one a line; behind a tab the key of
 		       a claim or run */
 	REPLY_SAY,  /* show the text */
+	REPLY_DIAGNOSE, /* pick the cause with that number, as they are offered, or take it back */
 };
 
 struct view_reply {
@@ -104,7 +114,7 @@ const struct view_entry *view_at(size_t i);
 int view_find(const char *name);
 
 extern const struct view_ops view_board_ops, view_runs_ops, view_events_ops, view_sources_ops,
-	view_one_ops, view_actions_ops;
+	view_one_ops, view_actions_ops, view_lesson_ops;
 
 /* The ids that a row stands for: its own, or a role's witnesses'. Returns how many, at most max. */
 size_t view_ids(const struct model *m, const struct listing_row *row, const char **ids, size_t max);

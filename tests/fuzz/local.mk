@@ -77,3 +77,8 @@ fuzzers += tests/bin/fuzz-kubernetes
 tests_bin_fuzz_kubernetes_SOURCES = tests/fuzz/kubernetes.c
 tests_bin_fuzz_kubernetes_LDADD = $(SOURCE_LIBS)
 tests_bin_fuzz_kubernetes_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-scenario
+tests_bin_fuzz_scenario_SOURCES = tests/fuzz/scenario.c
+tests_bin_fuzz_scenario_LDADD = $(CONTROL_LIBS)
+tests_bin_fuzz_scenario_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)

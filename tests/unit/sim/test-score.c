@@ -99,11 +99,8 @@ static char fleet_x[] = "fleet/x";
 
 static void done(struct play *p, char *verb, char *who, char *reason)
 {
-	deed_add(p->w, &(struct deed){ .asks = verb == ask,
-			       .verb = verb,
-			       .id = fleet_x,
-			       .identity = who,
-			       .reason = reason });
+	deed_add(p->w,
+		&(struct deed){ .verb = verb, .id = fleet_x, .identity = who, .reason = reason });
 }
 
 static void test_the_safe_way_earns_all(void **state)

@@ -1,6 +1,6 @@
-# The views and their parts need no fleet: they link the model and the screen's archive, and of control the
-# reading of the audit.
-STAGE_LIBS = src/libtui.a src/libshow.a src/libcontrol.a $(MODEL_LIBS) $(NCURSESW_LIBS) $(JANSSON_LIBS)
+# The views and their parts need no fleet that lives: of control they use the reading of the audit, and
+# lessons.
+STAGE_LIBS = src/libtui.a src/libshow.a $(CONTROL_LIBS) $(NCURSESW_LIBS) $(JANSSON_LIBS)
 VIEW_TEST_LIBS = $(STAGE_LIBS) $(CMOCKA_LIBS)
 EXTRA_DIST += tests/golden/screens doc/keys.inc doc/adding-a-view.md doc/themes.md
 
@@ -42,8 +42,14 @@ tests_bin_test_tui_gate_dialog_SOURCES = tests/unit/tui/test-gate-dialog.c tests
 tests_bin_test_tui_gate_dialog_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_SCREENS=\"$(abs_top_srcdir)/tests/golden/screens\"
 tests_bin_test_tui_gate_dialog_LDADD = src/libtui.a $(CONTROL_LIBS) $(NCURSESW_LIBS) $(CMOCKA_LIBS)
 
+unit_tests += tests/bin/test-tui-lesson
+tests_bin_test_tui_lesson_SOURCES = tests/unit/tui/test-lesson.c tests/golden/compare.c tests/golden/compare.h tests/unit/unit.h
+tests_bin_test_tui_lesson_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_SCREENS=\"$(abs_top_srcdir)/tests/golden/screens\"
+tests_bin_test_tui_lesson_LDADD = $(VIEW_TEST_LIBS)
+
 # Writes the golden screens and the manual's list of keys anew; read the difference before you commit it.
-update-golden: tests/bin/test-tui-golden tests/bin/test-tui-gate-dialog tests/bin/test-tui-keymap
+update-golden: tests/bin/test-tui-golden tests/bin/test-tui-gate-dialog tests/bin/test-tui-keymap tests/bin/test-tui-lesson
+	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-lesson
 	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-golden
 	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-gate-dialog
 	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-keymap

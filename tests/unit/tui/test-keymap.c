@@ -126,7 +126,7 @@ static void completion(void **state)
 	assert_int_equal(from, 9);
 	str_clear(&out);
 	command_complete(&model, "view ", &out, &from);
-	assert_string_equal(out.s, "board\nruns\nevents\nsources\nactions\n");
+	assert_string_equal(out.s, "board\nruns\nevents\nsources\nactions\nlesson\n");
 	str_release(&out);
 }
 

@@ -1,0 +1,100 @@
+"""Every lesson is a test: each of its ways is played, and gives what its text says, twice the same bytes."""
+
+import glob
+import json
+import os
+import unittest
+
+from servers import Home
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def files():
+    return sorted(os.path.basename(path)[:-5] for path in glob.glob(os.path.join(TOP, "scenarios", "[A-Z][0-9][0-9]*.yaml")))
+
+
+class Lessons(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.home = Home()
+        cls.addClassCleanup(cls.home.close)
+        done = cls.home.baton("train", "--json")
+        assert done.code == 0, done
+        cls.lessons = json.loads(done.out)["lessons"]
+        if not cls.lessons:
+            raise unittest.SkipTest("there is no lesson in scenarios/")
+
+    def play(self, lesson, way, *more):
+        return self.home.baton("train", lesson["number"], "--script", way["name"], "--json", *more)
+
+    def test_every_file_is_in_the_list(self):
+        self.assertEqual(sorted(lesson["number"] for lesson in self.lessons), [name[:3] for name in files()])
+
+    def test_lessons_stand_before_studies_and_in_order(self):
+        kinds = [lesson["kind"] for lesson in self.lessons]
+        self.assertEqual(kinds, sorted(kinds, key=["lesson", "study"].index))
+        numbers = [lesson["number"] for lesson in self.lessons if lesson["kind"] == "lesson"]
+        self.assertEqual(numbers, sorted(numbers))
+
+    def test_each_way_gives_what_its_text_says_and_twice_the_same(self):
+        for lesson in self.lessons:
+            for way in lesson["ways"]:
+                with self.subTest(lesson=lesson["number"], way=way["name"]):
+                    done = self.play(lesson, way)
+                    self.assertEqual((done.code, done.err), (0, ""), done)
+                    result = json.loads(done.out)
+                    self.assertEqual(result["faults"], [])
+                    self.assertTrue(way["least"] <= result["score"] <= way["most"],
+                                    f"{result['score']} is not {way['least']} to {way['most']}: {result['lines']}")
+                    self.assertEqual(self.play(lesson, way).out, done.out)
+
+    def test_right_ways_earn_ninety_and_wrong_ones_forty_at_most(self):
+        for lesson in self.lessons:
+            if lesson["kind"] != "lesson":
+                continue
+            with self.subTest(lesson=lesson["number"]):
+                kinds = {way["kind"] for way in lesson["ways"]}
+                self.assertEqual(kinds, {"right", "wrong", "nothing"})
+                for way in lesson["ways"]:
+                    if way["kind"] == "right":
+                        self.assertGreaterEqual(way["least"], 90)
+                    if way["kind"] == "wrong":
+                        self.assertLessEqual(way["most"], 40)
+
+    def test_the_debrief_is_whole_and_fits_eighty_columns(self):
+        for lesson in self.lessons:
+            with self.subTest(lesson=lesson["number"]):
+                done = self.home.baton("train", lesson["number"], "--script", lesson["ways"][0]["name"], "--ascii")
+                self.assertEqual(done.code, 0, done)
+                for part in ("Score, line by line", "What truly happened", "What you did", "The causes", "In real life",
+                             "The principle", "The story, as it truly went"):
+                    self.assertIn(part, done.out)
+                self.assertEqual([line for line in done.out.splitlines() if len(line) > 80], [])
+                self.assertTrue(done.out.isascii())
+
+    def test_playing_a_script_keeps_no_result(self):
+        self.play(self.lessons[0], self.lessons[0]["ways"][0])
+        self.assertIn("No lesson was played", self.home.baton("train", "--results").out)
+
+    def test_another_seed_is_another_world(self):
+        lesson, way = self.lessons[0], self.lessons[0]["ways"][0]
+        one, two = (self.play(lesson, way, "--seed", seed).out for seed in ("41", "42"))
+        self.assertNotEqual(one, two)
+        self.assertEqual(json.loads(two)["seed"], 42)
+
+    def test_what_is_wrong_is_named(self):
+        for args, code, says in (
+                (("S99",), 66, "there is no lesson 'S99'"),
+                (("./nothing.yaml",), 78, "nothing.yaml"),
+                ((self.lessons[0]["number"], "--script", "nonsense"), 64, "has no way 'nonsense'; there are "),
+                ((self.lessons[0]["number"], "--inject", "at: 1s, paus: {process: x}"), 78, "--inject:1:10: unknown key 'paus'"),
+                ((self.lessons[0]["number"], "--inject", "at: 1s, pause: {process: nobody-at-all, for: 1s}"), 78, "nobody-at-all")):
+            with self.subTest(args=args):
+                done = self.home.baton("train", *args)
+                self.assertEqual((done.code, done.out), (code, ""), done)
+                self.assertIn(says, done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
