@@ -104,11 +104,18 @@ static struct lease_record record_new(struct world *w, const struct lease_client
 	return r;
 }
 
-static void ask_create(struct world *w, struct lease_client *l)
+/*
+ * A leader whose Lease was deleted makes it anew with what it has tried to write: it keeps its
+ * transitions. Whoever else makes one begins with 0.
+ */
+static void ask_create(struct world *w, struct lease_client *l, bool tried)
 {
 	struct lease_record r = record_new(w, l);
 
-	l->observed = r;
+	if (tried) {
+		r.acquire_us = l->observed.acquire_us;
+		r.transitions = l->observed.transitions;
+	}
 	ask(w, l, OP_CREATE, &r);
 }
 
@@ -180,7 +187,7 @@ static bool observed_valid(struct world *w, const struct lease_client *l)
 static void observe(
 	struct world *w, struct lease_client *l, const struct lease_record *r, int64_t version)
 {
-	if (!l->seen || l->version != version) {
+	if (!l->seen || l->version != version || l->observed.holder != r->holder) {
 		l->observed = *r;
 		l->observed_ms = process_clock_ms(w, l->program.process);
 		l->seen = true;
@@ -265,7 +272,9 @@ static void renew_due(struct world *w, struct process *p, void *who, int64_t a)
 /* tryAcquireOrRenew: who leads, and has seen it so in time, writes at once; others read first. */
 static void client_try(struct world *w, struct lease_client *l)
 {
-	l->fast = l->seen && l->observed.holder == l->id && observed_valid(w, l);
+	l->fast = l->seen && !l->is.reads_first && l->observed.holder == l->id &&
+		  observed_valid(w, l);
+	l->tried = l->fast;
 	if (l->fast)
 		ask_update(w, l);
 	else
@@ -277,8 +286,7 @@ static void on_read(struct world *w, struct lease_client *l, const struct net_ca
 	struct lease_record r;
 
 	if (call->code == NET_FAILED && call->value == ANSWER_NOT_FOUND) {
-		l->seen = false;
-		ask_create(w, l);
+		ask_create(w, l, l->tried);
 		return;
 	}
 	if (call->code != NET_OK) {
@@ -305,7 +313,7 @@ static void on_written(struct world *w, struct lease_client *l, const struct net
 		led(w, l);
 	} else if (l->fast && call->code == NET_FAILED) {
 		/* "Failed to update lock optimistically, falling back to slow path" */
-		l->fast = l->seen = false;
+		l->fast = false;
 		ask(w, l, OP_GET, NULL);
 	} else {
 		failed(w, l);

@@ -21,6 +21,7 @@ struct lease_options {
 	int64_t retry_ms;    /* RetryPeriod */
 	enum lease_belief believes;
 	bool release;         /* ReleaseOnCancel */
+	bool reads_first;     /* before each write, as client-go did before it tried at once */
 	bool exits;           /* when it lost it; else it contends again */
 	struct duty *duty;    /* while it leads; NULL */
 	const char *identity; /* NULL: its pod's name and a uuid; else the process' identity */
@@ -33,7 +34,8 @@ struct lease_client {
 	int32_t id; /* of this life */
 	bool leads;
 	bool seen;
-	bool fast; /* this try wrote without reading first */
+	bool fast;  /* this try wrote without reading first, */
+	bool tried; /* ... or has begun so */
 	bool deadline_set;
 	/* what it observed last */
 	struct lease_record observed;

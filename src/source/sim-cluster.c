@@ -407,6 +407,12 @@ static const struct option_def lease_options[] = {
 		.type = OPTION_BOOL,
 		.fallback = "false",
 		.help = "client-go's ReleaseOnCancel: it clears the record when it stops." },
+	{ .name = "reads_first",
+		.type = OPTION_BOOL,
+		.fallback = "false",
+		.help = "It reads the record before each renewal, as client-go did before it tried "
+			"to write at once. Then a leader whose Lease was deleted makes one with "
+			"leaseTransitions 0." },
 	{ .name = "on_lost",
 		.type = OPTION_WORD,
 		.fallback = "exit",
@@ -442,6 +448,7 @@ static int make_lease_client(
 		.deadline_ms = option_value_int(v, "renew_deadline"),
 		.retry_ms = option_value_int(v, "retry_period"),
 		.release = option_value_int(v, "release_on_cancel"),
+		.reads_first = option_value_int(v, "reads_first"),
 		.exits = strcmp(option_value_text(v, "on_lost"), "exit") == 0,
 		.believes = strcmp(believes, "forever") == 0 ? LEASE_FOREVER
 			    : strcmp(believes, "clock") == 0 ? LEASE_CLOCK

@@ -13,3 +13,6 @@ tests_bin_act_drive_SOURCES = tests/live/act-drive.c tests/unit/source/fake-roun
 	tests/unit/source/fake-round.h
 tests_bin_act_drive_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit/source
 tests_bin_act_drive_LDADD = $(SOURCE_LIBS)
+check_PROGRAMS += tests/bin/sim-drive
+tests_bin_sim_drive_SOURCES = tests/live/sim-drive.c
+tests_bin_sim_drive_LDADD = src/libshow.a $(CONTROL_LIBS)
