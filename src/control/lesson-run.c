@@ -16,7 +16,8 @@
 
 enum {
 	NUMBER_LEN = 3,
-	ENTRIES_MOST = 64
+	ENTRIES_MOST = 64,
+	VARY_PERCENT = 10 /* with another seed, so that nobody plays it by heart */
 };
 
 /* Scenarios called "S02" or "S02-..." are lessons. */
@@ -117,7 +118,9 @@ static int load_lesson(struct lesson_run *run, const char *file, struct err *err
 int lesson_run_load(const char *which, const struct lesson_options *options,
 	struct lesson_run **ret, struct err *err)
 {
-	struct scenario_options scenario = { .has_seed = options->has_seed, .seed = options->seed };
+	struct scenario_options scenario = { .has_seed = options->has_seed,
+		.seed = options->seed,
+		.vary = options->has_seed ? VARY_PERCENT : 0 };
 	struct lesson_run *run;
 	const char *name = which;
 	int rc = is_file(which) ? 0 : find_name(which, &name, err);

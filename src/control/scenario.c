@@ -44,6 +44,8 @@ struct loading {
 	struct scenario *s;
 	struct world *world;
 	const struct options_check *check;
+	int64_t begins_ms; /* of the lesson; 0: there is none */
+	int early, late;   /* by so many percent what comes before that is moved, and the rest */
 };
 
 /* ---- the file's parts ---- */
@@ -213,6 +215,42 @@ static int read_fault(const struct loading *l, const struct yaml_node *item, str
 	return 0;
 }
 
+/* How a lesson of another seed differs from the one that its scripts know. */
+static void draw_variation(struct loading *l, int vary)
+{
+	const struct yaml_node *begins = yaml_get(yaml_get(l->s->root, "lesson"), "begins");
+	struct sim_random dice = { .state = l->s->seed };
+
+	if (begins && begins->kind == YAML_SCALAR)
+		yaml_duration_ms(begins, &l->begins_ms);
+	if (vary <= 0)
+		return;
+	l->early = -(int)sim_random_below(&dice, (uint64_t)vary + 1);
+	l->late = (int)sim_random_below(&dice, 2 * (uint64_t)vary + 1) - vary;
+}
+
+static int64_t vary_ms(const struct loading *l, int64_t at_ms)
+{
+	if (at_ms <= l->begins_ms)
+		return at_ms + at_ms / 100 * l->early;
+	return at_ms + (at_ms - l->begins_ms) / 100 * l->late;
+}
+
+/* How long a fault lasts, where it says so: its text is the scenario's own, and is written anew. */
+static void vary_length(const struct loading *l, const struct option_values *v)
+{
+	struct yaml_node *node = (struct yaml_node *)(uintptr_t)yaml_get(v->map, "for");
+	struct str text;
+	int64_t ms;
+
+	if (!l->late || !node || node->kind != YAML_SCALAR || !yaml_duration_ms(node, &ms))
+		return;
+	str_init(&text, 64);
+	str_addf(&text, "%" PRId64 "ms", ms + ms / 100 * l->late);
+	free(node->text);
+	node->text = str_take(&text);
+}
+
 /* Reads a fault into *f, which lives as long as the world, and lets it come. */
 static int load_fault(const struct loading *l, const struct yaml_node *item, struct fault *f)
 {
@@ -231,8 +269,9 @@ static int load_fault(const struct loading *l, const struct yaml_node *item, str
 	if (option_value_set(&v, "every") && f->every_ms < 100)
 		return options_fail(
 			l->check, yaml_get(item, "every"), "'every' must be at least 100ms");
-	world_at(l->world, sim_random_vary(world_random(l->world), at_ms, f->vary), fault_due, f, 0,
-		0);
+	vary_length(l, &f->values);
+	at_ms = sim_random_vary(world_random(l->world), vary_ms(l, at_ms), f->vary);
+	world_at(l->world, at_ms, fault_due, f, 0, 0);
 	return 0;
 }
 
@@ -416,6 +455,7 @@ static int load(struct scenario *s, const struct options_check *check,
 		rc = load_world(&l);
 	if (!rc)
 		rc = load_sources(&l);
+	draw_variation(&l, options->vary);
 	return rc ? rc : load_faults(&l);
 }
 

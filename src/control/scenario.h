@@ -30,6 +30,8 @@ struct scenario {
 struct scenario_options {
 	bool has_seed; /* another one than the scenario says */
 	uint64_t seed;
+	int vary; /* by so many percent at most, by the seed: when faults come and how long they
+		     last. Their order stays, and what comes before a lesson begins still does. */
 	const struct clock_source *base; /* the machine's clock; NULL: clock_system */
 };
 

@@ -3,7 +3,7 @@ unit_tests += \
 	tests/bin/test-control-fleet \
 	tests/bin/test-control-gate \
 	tests/bin/test-control-gate-worlds \
-	tests/bin/test-control-lesson tests/bin/test-control-lesson-results \
+	tests/bin/test-control-lesson tests/bin/test-control-lesson-results tests/bin/test-control-lesson-run \
 	tests/bin/test-control-policy \
 	tests/bin/test-control-memory-file \
 	tests/bin/test-control-settings
@@ -39,3 +39,7 @@ tests_bin_test_control_lesson_LDADD = $(CONTROL_TEST_LIBS)
 tests_bin_test_control_lesson_results_SOURCES = tests/unit/control/test-lesson-results.c \
 	tests/unit/control/folder.h tests/unit/unit.h
 tests_bin_test_control_lesson_results_LDADD = $(CONTROL_TEST_LIBS)
+
+tests_bin_test_control_lesson_run_SOURCES = tests/unit/control/test-lesson-run.c \
+	tests/unit/control/folder.h tests/unit/unit.h
+tests_bin_test_control_lesson_run_LDADD = $(CONTROL_TEST_LIBS)
