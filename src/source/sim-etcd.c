@@ -9,19 +9,6 @@
 
 /* The built-in world's etcd: what a scenario may write of it. */
 
-/* The thing that an option names. */
-static struct thing *find_named(const struct world *w, const struct thing_ops *ops,
-	const struct option_values *v, const char *option, struct err *err)
-{
-	const char *name = option_value_text(v, option);
-	struct thing *t = name ? world_find(w, ops, name) : NULL;
-
-	if (!t)
-		err_set(err, ERR_CONFIG, "there is no %s called '%.100s'", ops->kind,
-			name ? name : "");
-	return t;
-}
-
 /* ---- the cluster ---- */
 
 static const struct option_def prefix_options[] = {
@@ -95,9 +82,8 @@ static int make_etcd(struct world *w, const struct option_values *v, struct err 
 	struct sim_etcd *e;
 	size_t n = 0;
 
-	name = option_value_text(v, "name");
-	if (!*name || sim_etcd_find(w, name))
-		return err_set(err, ERR_CONFIG, "its name is empty, or that of another etcd");
+	if (sim_check_new(w, &sim_etcd_ops, v, err))
+		return ERR_CONFIG;
 	while ((name = option_value_item(v, "members", n)) != NULL) {
 		if (n == SIM_ETCD_MEMBERS_MOST)
 			return err_set(
@@ -270,7 +256,7 @@ static int read_belief(struct world *w, struct sim_etcd_campaign *c, const struc
 	struct err *err)
 {
 	if (option_value_text(v, "duty")) {
-		c->duty = (struct duty *)find_named(w, &duty_ops, v, "duty", err);
+		c->duty = (struct duty *)sim_find(w, &duty_ops, v, "duty", err);
 		if (!c->duty)
 			return ERR_CONFIG;
 	}
@@ -289,7 +275,7 @@ static int make_candidate(struct world *w, struct process *p, const struct optio
 	struct sim_etcd_campaign c = { .claim = claim };
 	size_t len;
 
-	c.etcd = (struct sim_etcd *)find_named(w, &sim_etcd_ops, v, "server", err);
+	c.etcd = (struct sim_etcd *)sim_find(w, &sim_etcd_ops, v, "server", err);
 	if (!c.etcd || read_session(&c, v, err) || read_belief(w, &c, v, err))
 		return ERR_CONFIG;
 	c.name = option_value_text(v, name);
@@ -413,7 +399,7 @@ static const struct option_def lost_options[] = {
 static struct sim_etcd *find_etcd(
 	const struct world *w, const struct option_values *v, struct err *err)
 {
-	return (struct sim_etcd *)find_named(w, &sim_etcd_ops, v, "server", err);
+	return (struct sim_etcd *)sim_find(w, &sim_etcd_ops, v, "server", err);
 }
 
 static void end_later(
@@ -554,7 +540,7 @@ static int apply_compact(
 static int apply_lost(struct world *w, const struct option_values *v, bool check, struct err *err)
 {
 	struct sim_etcd *e = find_etcd(w, v, err);
-	struct thing *process = e ? find_named(w, &process_ops, v, "process", err) : NULL;
+	struct thing *process = e ? sim_find(w, &process_ops, v, "process", err) : NULL;
 	struct sim_etcd_lease *l, *next;
 
 	if (!process)

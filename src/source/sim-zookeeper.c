@@ -11,18 +11,6 @@ enum {
 	TEXT_ROOM = 90
 };
 
-static struct thing *find_named(const struct world *w, const struct thing_ops *ops,
-	const struct option_values *v, const char *option, struct err *err)
-{
-	const char *name = option_value_text(v, option);
-	struct thing *t = name ? world_find(w, ops, name) : NULL;
-
-	if (!t)
-		err_set(err, ERR_CONFIG, "there is no %s called '%.100s'", ops->kind,
-			name ? name : "");
-	return t;
-}
-
 /* ---- the ensemble ---- */
 
 static const struct option_def zk_options[] = {
@@ -44,8 +32,8 @@ static int make_zk(struct world *w, const struct option_values *v, struct err *e
 	struct machine *machines[SIM_ZK_SERVERS_MOST];
 	size_t n = 0;
 
-	if (!*name || sim_zk_find(w, name))
-		return err_set(err, ERR_CONFIG, "its name is empty, or that of another ZooKeeper");
+	if (sim_check_new(w, &sim_zk_ops, v, err))
+		return ERR_CONFIG;
 	while ((machine = option_value_item(v, "servers", n)) != NULL) {
 		if (n == SIM_ZK_SERVERS_MOST)
 			return err_set(
@@ -152,11 +140,11 @@ static int make_election(
 		.rests_ms = option_value_int(v, "rests") };
 	size_t len = strlen(c.path);
 
-	c.zk = (struct sim_zk *)find_named(w, &sim_zk_ops, v, "server", err);
+	c.zk = (struct sim_zk *)sim_find(w, &sim_zk_ops, v, "server", err);
 	if (!c.zk || read_server(c.zk, v, "talks_to", &c.server, err))
 		return ERR_CONFIG;
 	if (option_value_text(v, "duty")) {
-		c.duty = (struct duty *)find_named(w, &duty_ops, v, "duty", err);
+		c.duty = (struct duty *)sim_find(w, &duty_ops, v, "duty", err);
 		if (!c.duty)
 			return ERR_CONFIG;
 	}
@@ -210,7 +198,7 @@ static const struct option_def expired_options[] = {
 
 static struct sim_zk *find_zk(const struct world *w, const struct option_values *v, struct err *err)
 {
-	return (struct sim_zk *)find_named(w, &sim_zk_ops, v, "server", err);
+	return (struct sim_zk *)sim_find(w, &sim_zk_ops, v, "server", err);
 }
 
 static void out_ends(struct world *w, void *who, int64_t a, int64_t b)
@@ -257,7 +245,7 @@ static int apply_expired(
 	struct world *w, const struct option_values *v, bool check, struct err *err)
 {
 	struct sim_zk *z = find_zk(w, v, err);
-	struct thing *process = z ? find_named(w, &process_ops, v, "process", err) : NULL;
+	struct thing *process = z ? sim_find(w, &process_ops, v, "process", err) : NULL;
 	struct sim_zk_session *session, *next;
 
 	if (!process)
