@@ -496,7 +496,7 @@ static void channel_opened(void *arg)
 		if (call_launch(call, &call->failure))
 			call_stop(call);
 	}
-	h2_due(ch->h2, ch->ended ? INT64_MIN : ch->due_ms);
+	h2_due(ch->h2, ch->ended ? 0 : ch->due_ms);
 }
 
 /* What a call is told whose connection is gone. */

@@ -17,6 +17,7 @@ enum {
 	OUT_MAX = 64 * 1024 * 1024,
 	OUT_MUCH = 256 * 1024, /* so much is sent before more is framed */
 	WINDOW = 32 * 1024 * 1024,
+	DUE_NOW = 0, /* our monotonic clock begins there */
 	DIAGNOSE_MS = 2000,
 	GOODBYE_SHOWN = 100,
 };
@@ -92,7 +93,7 @@ static int on_closed(nghttp2_session *session, int32_t id, uint32_t code, void *
 		return 0;
 	h2->handler->ended(stream, code);
 	/* It may end while something is sent. */
-	h2->line.due_ms = INT64_MIN;
+	h2->line.due_ms = DUE_NOW;
 	return 0;
 }
 
@@ -202,7 +203,7 @@ static void h2_break(struct h2 *h2, CURLcode rc, const char *detail)
 	h2->broken = rc;
 	if (!h2->detail[0])
 		snprintf(h2->detail, sizeof(h2->detail), "%s", detail);
-	h2->line.due_ms = INT64_MIN;
+	h2->line.due_ms = DUE_NOW;
 }
 
 /* ---- sending and receiving ---- */
@@ -300,7 +301,7 @@ static void h2_ready(struct http_line *line)
 	if (h2->state == H2_OPEN && !h2->broken)
 		h2_receive(h2);
 	h2->handler->settle(h2->arg);
-	line->due_ms = h2->again ? INT64_MIN : h2->due_ms;
+	line->due_ms = h2->again ? DUE_NOW : h2->due_ms;
 	if (h2->broken && h2->state != H2_CLOSED)
 		h2_lose(h2);
 	else if (h2->state == H2_OPEN)
@@ -470,7 +471,7 @@ void h2_give_up(struct h2 *h2)
 void h2_due(struct h2 *h2, int64_t at_ms)
 {
 	h2->due_ms = at_ms;
-	if (h2->line.due_ms != INT64_MIN)
+	if (h2->line.due_ms != DUE_NOW)
 		h2->line.due_ms = at_ms;
 }
 
@@ -485,7 +486,7 @@ bool h2_alive(struct h2 *h2)
 	if (h2->state == H2_OPEN && !h2->broken)
 		h2_receive(h2);
 	if (h2->again)
-		h2->line.due_ms = INT64_MIN;
+		h2->line.due_ms = DUE_NOW;
 	return h2_takes(h2);
 }
 

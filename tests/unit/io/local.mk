@@ -6,7 +6,9 @@ unit_tests += tests/bin/test-io-pg
 tests_bin_test_io_pg_SOURCES = tests/unit/io/test-pg.c tests/unit/unit.h
 tests_bin_test_io_pg_LDADD = $(IO_TEST_LIBS)
 
-unit_tests += tests/bin/test-io-grpc-frame tests/bin/test-io-http
+unit_tests += tests/bin/test-io-grpc tests/bin/test-io-grpc-frame tests/bin/test-io-http
+tests_bin_test_io_grpc_SOURCES = tests/unit/io/test-grpc.c tests/unit/unit.h
+tests_bin_test_io_grpc_LDADD = $(IO_TEST_LIBS)
 tests_bin_test_io_grpc_frame_SOURCES = tests/unit/io/test-grpc-frame.c tests/unit/unit.h
 tests_bin_test_io_grpc_frame_LDADD = $(IO_TEST_LIBS)
 tests_bin_test_io_http_SOURCES = tests/unit/io/test-http.c tests/unit/unit.h
