@@ -16,7 +16,7 @@ enum {
 	SHOWN_MOST = 400,
 };
 
-static int unknown_verb(const char *word)
+static int unknown_verb(const char *word, bool built_in)
 {
 	char shown[CLI_SHOWN_MAX];
 	struct nearest nearest;
@@ -26,6 +26,8 @@ static int unknown_verb(const char *word)
 	nearest_init(&nearest, word);
 	str_init(&help, SHOWN_MOST);
 	for (i = 0; i < VERB_COUNT; i++) {
+		if (verb_word((enum verb)i)->where == WHERE_BUILT_IN && !built_in)
+			continue;
 		nearest_offer(&nearest, verb_word((enum verb)i)->word);
 		str_addf(&help, "%s%s", i ? ", " : "", verb_word((enum verb)i)->word);
 	}
@@ -93,8 +95,8 @@ int verb_begin(
 	};
 	struct gate_want want;
 
-	if (verb < 0)
-		return unknown_verb(cli->args[0]);
+	if (verb < 0 || (verb_word((enum verb)verb)->where == WHERE_BUILT_IN && !cli->sim))
+		return unknown_verb(cli->args[0], cli->sim);
 	call->verb = (enum verb)verb;
 	code = verb_look(call, cli);
 	if (code)

@@ -282,6 +282,14 @@ void gate_bind(struct gate_slot *slot, struct fleet *fleet, const struct gate_pl
 	};
 }
 
+bool gate_knows(struct fleet *fleet, const struct board *board, const char *id, enum verb verb)
+{
+	const struct session *s = fleet_session(fleet, id, strcspn(id, "/"));
+	const struct row *row = board_find(board, id, NULL);
+
+	return s && row && find_act(s->config->ops, row->s->mechanism, verb);
+}
+
 void gate_slot_release(struct gate_slot *slot)
 {
 	plan_list_release(&slot->refusals);

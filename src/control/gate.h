@@ -158,6 +158,9 @@ void gate_close(struct gate *gate);
 void gate_hinders(struct fleet *fleet, const struct board *board, const struct gate_want *wants,
 	size_t n, enum gate_way way, char *why[VERB_COUNT]);
 
+/* Whether the kind of source that an id is of has that verb for its row at all. */
+bool gate_knows(struct fleet *fleet, const struct board *board, const char *id, enum verb verb);
+
 /*
  * Lifts read only of the console for one source (NULL: all) for so long; INT64_MAX: until the end
  * (--write). It ends by itself. Refused (ERR_DENIED) where the config says read_only or the source

@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "control/settings.h"
 #include "io/yaml.h"
+#include "source/sim-break.h"
+#include "source/sim-fleet.h"
 #include "source/sim-host.h"
 #include "source/sim.h"
 
@@ -33,6 +35,8 @@ struct fault {
 };
 
 struct scenario_store {
+	struct sim_view **views; /* one for each source */
+	size_t n_views;
 	struct scenario_tables *tables;
 	struct fault *faults;       /* at most one for each item: it never grows */
 	struct yaml_node *injected; /* a list of one fault */
@@ -350,17 +354,19 @@ static int load_source(
 {
 	struct option_values v = { l->s->store->tables->source, item };
 	const struct yaml_node *shows = yaml_get(item, "shows");
-	const struct sim_view *view;
+	const struct sim_view *shown;
+	struct sim_view *view;
 	struct err why = { 0 };
 
 	if (shows->kind != YAML_MAP || shows->n != 1 || yaml_is_null(shows->items[0]))
 		return options_fail(l->check, shows,
 			"'shows' must say one thing by its kind and name: {etcd: ctl}");
-	view = find_view(shows->keys[0]->text);
-	if (!world_find(l->world, view->ops, shows->items[0]->text)) {
-		sim_no_such(l->world, view->ops, shows->items[0]->text, &why);
+	shown = find_view(shows->keys[0]->text);
+	if (!world_find(l->world, shown->ops, shows->items[0]->text)) {
+		sim_no_such(l->world, shown->ops, shows->items[0]->text, &why);
 		return options_fail(l->check, shows->items[0], "%s", why.text);
 	}
+	view = l->s->store->views[l->s->store->n_views++] = sim_break_view(shown);
 	*config = (struct source_config){
 		.ops = &view->source,
 		.name = option_value_text(&v, "name"),
@@ -384,6 +390,7 @@ static int load_sources(const struct loading *l)
 	size_t i, j;
 	int rc = 0;
 
+	l->s->store->views = xcalloc(list->n + 1, sizeof(*l->s->store->views));
 	for (i = 0; i < list->n && !rc; i++) {
 		const struct yaml_node *name = yaml_get(list->items[i], "name");
 
@@ -435,6 +442,7 @@ static int load_begin(struct loading *l, const struct scenario_options *options)
 	l->s->about = option_value_text(&v, "about");
 	l->s->seed = options->has_seed ? options->seed : (uint64_t)option_value_int(&v, "seed");
 	l->world = world_new(l->s->seed, start_us);
+	sim_fleet_make(l->world);
 	l->s->host = sim_host_new(l->world, options->base ? options->base : &clock_system);
 	return 0;
 }
@@ -493,6 +501,9 @@ void scenario_free(struct scenario *s)
 	settings_free(s->settings);
 	sim_host_free(s->host);
 	if (s->store) {
+		while (s->store->n_views)
+			sim_break_free(s->store->views[--s->store->n_views]);
+		free(s->store->views);
 		free(s->store->faults);
 		scenario_tables_free(s->store->tables);
 		yaml_node_free(s->store->injected);

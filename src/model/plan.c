@@ -15,8 +15,8 @@ enum {
 };
 
 static const struct verb_word verbs[VERB_COUNT] = {
-#define VERB(id, word, danger, about, help) \
-	[VERB_##id] = { word, DANGER_##danger, ABOUT_##about, help },
+#define VERB(id, word, danger, about, where, help) \
+	[VERB_##id] = { word, DANGER_##danger, ABOUT_##about, WHERE_##where, help },
 #include "model/verbs.def"
 #undef VERB
 };

@@ -6,7 +6,7 @@
 
 /* The verbs of verbs.def. */
 enum verb {
-#define VERB(id, word, danger, about, help) VERB_##id,
+#define VERB(id, word, danger, about, where, help) VERB_##id,
 #include "model/verbs.def"
 #undef VERB
 	VERB_COUNT
@@ -23,10 +23,16 @@ enum verb_about {
 	ABOUT_ROW
 };
 
+enum verb_where {
+	WHERE_ANYWHERE,
+	WHERE_BUILT_IN /* in the built-in fleet only */
+};
+
 struct verb_word {
 	const char *word;
 	enum verb_danger danger;
 	enum verb_about about;
+	enum verb_where where;
 	const char *help;
 };
 

@@ -62,6 +62,8 @@ src_libsource_a_SOURCES = \
 	src/source/sim-cluster-view.c \
 	src/source/sim.h \
 	src/source/sim-base.c \
+	src/source/sim-fleet.c src/source/sim-fleet.h \
+	src/source/sim-break.c src/source/sim-break.h \
 	src/source/sim-host.c src/source/sim-host.h \
 	src/source/sim-parts.def \
 	src/source/sim-zookeeper.c src/source/sim-zookeeper.h \

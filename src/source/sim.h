@@ -83,7 +83,8 @@ struct sim_part {
 	const struct sim_thing *things; /* each table is ended by a NULL word */
 	const struct sim_program *programs;
 	const struct sim_fault *faults;
-	const struct sim_view *views; /* ended by NULL ops */
+	const struct sim_view *views;       /* ended by NULL ops */
+	const struct sim_fleet_kind *fleet; /* rows of the source `fleet` (sim-fleet.h); NULL */
 };
 
 /* In the order of sim-parts.def; NULL ends the list. */

@@ -134,6 +134,14 @@ static void act_hinders(struct console *k, char *why[VERB_COUNT])
 		act_hinders_any(k, row, why);
 }
 
+/* What a row of its kind can never have is listed, with the reason; what exists in the built-in
+ * fleet only is listed where it can be done. */
+static bool act_offers(const struct console *k, enum verb verb)
+{
+	return verb_word(verb)->where == WHERE_ANYWHERE ||
+	       gate_knows(k->fleet, k->act.board, k->act.wants[0].id, verb);
+}
+
 static void act_pick_verb(struct console *k)
 {
 	char title[TEXT_MAX], *hinders[VERB_COUNT];
@@ -148,6 +156,10 @@ static void act_pick_verb(struct console *k)
 	for (verb = 0; verb < VERB_COUNT; verb++) {
 		char *why = hinders[verb];
 
+		if (!act_offers(k, (enum verb)verb)) {
+			free(why);
+			continue;
+		}
 		pick_add(&k->act.pick, verb_word((enum verb)verb)->word,
 			why ? why : verb_word((enum verb)verb)->help, why != NULL, verb);
 		free(why);
