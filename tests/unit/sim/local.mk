@@ -16,3 +16,7 @@ unit_tests += tests/bin/test-sim-cluster
 tests_bin_test_sim_cluster_SOURCES = tests/unit/sim/test-cluster.c tests/unit/unit.h
 tests_bin_test_sim_cluster_LDADD = $(SIM_TEST_LIBS)
 tests_bin_test_sim_cluster_CPPFLAGS = $(AM_CPPFLAGS) -DTESTS_DIR=\"$(abs_top_srcdir)/tests\"
+# How fast a large fleet lives; not a test.
+check_PROGRAMS += tests/bin/sim-speed
+tests_bin_sim_speed_SOURCES = tests/bench/sim-speed.c
+tests_bin_sim_speed_LDADD = $(SIM_LIBS)
