@@ -68,10 +68,64 @@ static void list_text(struct out *out, const struct listed *all, size_t n)
 	}
 }
 
+static void json_step(struct json_writer *j, const struct lesson *l, const struct lesson_step *step)
+{
+	static const char *const words[] = { "diagnose", "act", "hint", "note", "sees", "finish" };
+	size_t i;
+
+	jw_map(j);
+	jw_key_int(j, "at_ms", step->at_ms);
+	jw_key_text(j, "what", words[step->kind]);
+	jw_key(j, "causes");
+	jw_list(j);
+	for (i = 0; i < l->n_causes; i++)
+		if (step->causes >> i & 1)
+			jw_text(j, l->causes[i].id);
+	jw_list_end(j);
+	jw_key_text(j, "act", step->act);
+	jw_key_text(j, "on", step->on);
+	jw_key_text(j, "expect", step->expect);
+	jw_key_text(j, "reason", step->reason);
+	jw_key_text(j, "note", step->note);
+	jw_map_end(j);
+}
+
+static void json_steps(struct json_writer *j, const struct lesson *l, const struct lesson_way *way)
+{
+	size_t i;
+
+	jw_key(j, "steps");
+	jw_list(j);
+	for (i = 0; i < way->n_steps; i++)
+		json_step(j, l, &way->steps[i]);
+	jw_list_end(j);
+}
+
+static void json_ways(struct json_writer *j, const struct lesson *l)
+{
+	static const char *const kinds[] = { "right", "wrong", "nothing" };
+	size_t w;
+
+	jw_key(j, "ways");
+	jw_list(j);
+	for (w = 0; w < l->n_ways; w++) {
+		jw_newline(j);
+		jw_map(j);
+		jw_key_text(j, "name", l->ways[w].name);
+		jw_key_text(j, "kind", kinds[l->ways[w].kind]);
+		jw_key_text(j, "text", l->ways[w].text);
+		jw_key_int(j, "least", l->ways[w].least);
+		jw_key_int(j, "most", l->ways[w].most);
+		json_steps(j, l, &l->ways[w]);
+		jw_map_end(j);
+	}
+	jw_list_end(j);
+}
+
 static void list_json(struct out *out, const struct listed *all, size_t n)
 {
 	struct json_writer j;
-	size_t i, w;
+	size_t i;
 
 	jw_init(&j, out);
 	jw_map(&j);
@@ -88,23 +142,11 @@ static void list_json(struct out *out, const struct listed *all, size_t n)
 		jw_key_text(&j, "title", l->title);
 		jw_key_text(&j, "line", l->line);
 		jw_key_text(&j, "question", l->question);
+		jw_key_int(&j, "begins_ms", l->rules.begins_ms);
 		jw_key_int(&j, "par_ms", l->par_ms);
 		jw_key_int(&j, "limit_ms", l->rules.limit_ms);
 		jw_key_ms(&j, "best", all[i].best < 0 ? INT64_MIN : all[i].best);
-		jw_key(&j, "ways");
-		jw_list(&j);
-		for (w = 0; w < l->n_ways; w++) {
-			static const char *const kinds[] = { "right", "wrong", "nothing" };
-
-			jw_map(&j);
-			jw_key_text(&j, "name", l->ways[w].name);
-			jw_key_text(&j, "kind", kinds[l->ways[w].kind]);
-			jw_key_text(&j, "text", l->ways[w].text);
-			jw_key_int(&j, "least", l->ways[w].least);
-			jw_key_int(&j, "most", l->ways[w].most);
-			jw_map_end(&j);
-		}
-		jw_list_end(&j);
+		json_ways(&j, l);
 		jw_map_end(&j);
 	}
 	jw_list_end(&j);
