@@ -23,7 +23,7 @@ _baton() {
 	COMPREPLY=()
 	for ((i = 1; i < cword; i++)); do
 		case ${words[i]} in
-		-c | --config | -s | --source | --timeout | --state | --ignore | --color | --theme | --expect | --expect-token | --reason | --sim | --at | --seed | --script | --inject) ((i++)) ;;
+		-c | --config | -s | --source | --timeout | --state | --ignore | --color | --theme | --expect | --expect-token | --reason | --sim | --at | --seed | --script | --inject | --replay | --for | --most) ((i++)) ;;
 		-*) ;;
 		*)
 			command=${words[i]}
@@ -92,17 +92,31 @@ _baton() {
 		:
 		return
 		;;
+	--replay)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+		;;
+	--for)
+		:
+		return
+		;;
+	--most)
+		:
+		return
+		;;
 	esac
 	if [[ $cur == -* ]]; then
-		local options='--config --source --timeout --json --state --ignore --no-memory --color --ascii --theme --print --expect --expect-token --reason --yes --write --force --sim --at --seed --script --inject --results --help --version -c -s -h -V'
+		local options='--config --source --timeout --json --state --ignore --no-memory --color --ascii --theme --print --expect --expect-token --reason --yes --write --force --sim --at --seed --script --inject --results --replay --for --most --redact --help --version -c -s -h -V'
 		case $command in
-		console) options='--config -c --source -s --timeout --no-memory --color --ascii --theme --write --help -h --version -V' ;;
-		list) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --sim --at --seed --help -h --version -V' ;;
-		show) options='--config -c --source -s --timeout --json --no-memory --color --ascii --sim --at --seed --help -h --version -V' ;;
-		watch) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --sim --at --seed --help -h --version -V' ;;
-		check) options='--config -c --source -s --timeout --json --ignore --no-memory --color --ascii --sim --at --seed --help -h --version -V' ;;
+		console) options='--config -c --source -s --timeout --no-memory --color --ascii --theme --write --at --replay --help -h --version -V' ;;
+		list) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --sim --at --seed --replay --help -h --version -V' ;;
+		show) options='--config -c --source -s --timeout --json --no-memory --color --ascii --sim --at --seed --replay --help -h --version -V' ;;
+		watch) options='--config -c --source -s --timeout --json --state --no-memory --color --ascii --sim --at --seed --replay --help -h --version -V' ;;
+		check) options='--config -c --source -s --timeout --json --ignore --no-memory --color --ascii --sim --at --seed --replay --help -h --version -V' ;;
 		forecast) options='--config -c --source -s --timeout --json --no-memory --color --ascii --expect --expect-token --sim --at --seed --help -h --version -V' ;;
 		act) options='--config -c --source -s --timeout --json --no-memory --color --ascii --expect --expect-token --reason --yes --sim --at --seed --help -h --version -V' ;;
+		record) options='--config -c --source -s --timeout --no-memory --color --ascii --force --sim --at --seed --for --most --redact --help -h --version -V' ;;
+		replay) options='--config -c --source -s --color --ascii --theme --at --help -h --version -V' ;;
 		audit) options='--config -c --json --color --ascii --sim --help -h --version -V' ;;
 		demo) options='--config -c --source -s --color --ascii --theme --seed --help -h --version -V' ;;
 		train) options='--config -c --json --color --ascii --theme --seed --script --inject --results --help -h --version -V' ;;
@@ -116,7 +130,7 @@ _baton() {
 	fi
 	local IFS=$'\n'
 	case $command in
-	"") mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndemo\ntrain\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
+	"") mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\nrecord\nreplay\naudit\ndemo\ntrain\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
 	show) mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask ids)" -- "$cur") ;;
 	forecast)
 		if [[ $prev == step-down || $prev == cancel || $prev == release || $prev == revoke || $prev == keep-one || $prev == suspend || $prev == resume || $prev == trigger || $prev == ask || $prev == stop || $prev == start || $prev == restart || $prev == isolate || $prev == rejoin || $prev == fence || $prev == crash || $prev == pause || $prev == partition || $prev == skew-clock || $prev == kill-connection || $prev == drain-node ]]; then
@@ -133,7 +147,7 @@ _baton() {
 		fi
 		;;
 	train) mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask lessons)" -- "$cur") ;;
-	help) mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\naudit\ndemo\ntrain\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
+	help) mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\nrecord\nreplay\naudit\ndemo\ntrain\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
 	esac
 	if declare -F __ltrim_colon_completions >/dev/null; then
 		__ltrim_colon_completions "$cur"

@@ -164,6 +164,34 @@ void text_escape(struct str *out, const void *bytes, size_t len)
 	}
 }
 
+void text_escape_again(struct str *out, const char *s, size_t max_bytes)
+{
+	size_t len = strlen(s), i = 0;
+	bool cut = len > max_bytes;
+
+	if (cut)
+		len = max_bytes;
+	while (i < len) {
+		size_t n = text_plain(s + i, len - i);
+		uint32_t cp;
+
+		str_add_mem(out, s + i, n);
+		i += n;
+		if (n || i == len)
+			continue;
+		n = text_decode(s + i, len - i, &cp);
+		if (n && text_cp_width(cp) >= 0) {
+			str_add_mem(out, s + i, n);
+			i += n;
+			continue;
+		}
+		for (n = n ? n : 1; n > 0; n--, i++)
+			str_addf(out, "\\x%02x", (unsigned char)s[i]);
+	}
+	if (cut)
+		str_add(out, "...");
+}
+
 void text_escape_cut(struct str *out, const void *bytes, size_t len, size_t max_bytes)
 {
 	const char *s = bytes;

@@ -27,6 +27,13 @@ void text_escape(struct str *out, const void *bytes, size_t len);
 void text_escape_cut(struct str *out, const void *bytes, size_t len, size_t max_bytes);
 
 /*
+ * For text that was escaped before, by us, and comes back from a file: printable UTF-8 stays, also
+ * a backslash; everything else is escaped, as nobody knows who wrote the file. With "..." at the
+ * end when it is longer than max_bytes bytes.
+ */
+void text_escape_again(struct str *out, const char *s, size_t max_bytes);
+
+/*
  * Takes back what text_escape wrote. Returns 0, or ERR_USAGE for an escape that it never writes
  * (out holds garbage).
  */

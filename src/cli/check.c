@@ -279,7 +279,7 @@ const struct command cli_command_check = {
 		"the config is wrong. UNKNOWN beats WARNING and is beaten by CRITICAL. The first "
 		"line ends with "
 		"performance data; the lines behind it name every problem, at most 50.",
-	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(JSON) | TAKES(IGNORE),
+	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(REPLAY) | TAKES(JSON) | TAKES(IGNORE),
 	.own_errors = true,
 	.run = check_run,
 };

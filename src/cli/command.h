@@ -49,6 +49,10 @@ enum option_id {
 	OPT_SCRIPT,
 	OPT_INJECT,
 	OPT_RESULTS,
+	OPT_REPLAY,
+	OPT_FOR,
+	OPT_MOST,
+	OPT_REDACT,
 	OPT_HELP,
 	OPT_VERSION,
 	OPT_COUNT
@@ -120,9 +124,13 @@ struct cli {
 	uint64_t ignored;   /* findings that check passes over, one bit each */
 	uint32_t states;    /* 0: all */
 	int64_t timeout_ms; /* 0: not said */
+	const char *replay; /* the record to look at; NULL: live */
+	const char *at;     /* the moment of it; NULL: its end */
+	int64_t for_ms;     /* of record; 0: until it is stopped */
+	int64_t most;       /* of record, bytes; 0: no bound */
 	enum cli_color color;
 	bool json, no_memory, ascii, print, force, help, version, yes, write, has_token, has_at,
-		has_seed, sim_audit, results;
+		has_seed, sim_audit, results, redact;
 	bool utf8; /* the locale's */
 	const char *args[CLI_ARGS_MAX];
 	int n_args;

@@ -20,6 +20,44 @@ static int64_t next_ms(void *arg, int64_t after_ms)
 	return sim_host_story_ms(arg, STEP_MOST_MS);
 }
 
+static int64_t record_next_ms(void *arg, int64_t after_ms)
+{
+	return replay_next_ms(arg, after_ms);
+}
+
+static int64_t record_finding_ms(void *arg, int64_t at_ms, bool back)
+{
+	return replay_finding_ms(arg, at_ms, back);
+}
+
+static void console_of_sim(struct look *look, struct console_time *ret)
+{
+	if (!look->scenario)
+		return;
+	*ret = (struct console_time){
+		.clock = sim_host_vclock(look->scenario->host),
+		.mark = "SIM",
+		.next_ms = next_ms,
+		.arg = look->scenario->host,
+	};
+}
+
+/* How a record's time is driven. */
+static void console_of_record(struct look *look, struct console_time *ret)
+{
+	if (!look->replay)
+		return;
+	*ret = (struct console_time){
+		.clock = &look->clock,
+		.mark = "REPLAY",
+		.next_ms = record_next_ms,
+		.finding_ms = record_finding_ms,
+		.first_ms = REPLAY_START_MS,
+		.last_ms = replay_last_ms(look->replay),
+		.arg = look->replay,
+	};
+}
+
 int look_console(struct look *look, const struct cli *cli, bool armed)
 {
 	struct show_style style = cli_style(cli);
@@ -29,16 +67,19 @@ int look_console(struct look *look, const struct cli *cli, bool armed)
 		.utf8 = cli->utf8,
 		.no_color = !style.color,
 	};
-	struct console_time time = { .mark = "SIM", .next_ms = next_ms };
+	struct console_time time = { .clock = NULL };
 	struct err err = { 0 };
 	int code;
 
-	if (look->scenario) {
-		time.arg = look->scenario->host;
-		time.clock = sim_host_vclock(look->scenario->host);
-		options.time = &time;
+	if (look->scenario)
 		options.hello = demo_hello;
-	}
+	console_of_sim(look, &time);
+	console_of_record(look, &time);
+	if (time.clock)
+		options.time = &time;
+	/* What stands still for a picture runs for the console. */
+	if (look->replay)
+		vclock_pause(&look->clock, false);
 	if (armed && gate_arm(look->fleet, NULL, INT64_MAX, &err)) {
 		look_close(look);
 		return cli_fail(EXIT_CODE_CONFIG, &err);
@@ -79,7 +120,7 @@ static int console_start(struct cli *cli)
 	struct look look;
 	int code;
 
-	if (nothing_to_look_at(cli))
+	if (!cli->replay && nothing_to_look_at(cli))
 		return demo_start(cli);
 	code = look_open(&look, cli, false, true, NULL);
 	return code ? code : look_console(&look, cli, cli->write);
@@ -93,7 +134,7 @@ const struct command cli_command_console = {
 		"'?' in it lists the keys. Where neither a config nor the environment names "
 		"anything to "
 		"look at, it opens on the built-in fleet, as demo does.",
-	.takes = TAKES_SOURCES | TAKES(THEME) | TAKES(WRITE),
+	.takes = TAKES_SOURCES | TAKES(REPLAY) | TAKES(AT) | TAKES(THEME) | TAKES(WRITE),
 	.run = console_start,
 };
 

@@ -55,6 +55,6 @@ const struct command cli_command_list = {
 	.help = "Each source is read once. Singletons are sorted by state, the worst first, then "
 		"by id. "
 		"Sources that can't be read are named on standard error.",
-	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(JSON) | TAKES(STATE),
+	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(REPLAY) | TAKES(JSON) | TAKES(STATE),
 	.run = list_run,
 };

@@ -17,6 +17,8 @@ src_libcli_a_SOURCES = \
 	src/cli/look.c src/cli/look.h \
 	src/cli/options.c \
 	src/cli/parse.c \
+	src/cli/record.c \
+	src/cli/replay.c \
 	src/cli/show.c \
 	src/cli/train.c \
 	src/cli/verb.c src/cli/verb.h \

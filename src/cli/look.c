@@ -2,6 +2,7 @@
 
 #include "cli/look.h"
 #include "base/clock.h"
+#include "base/moment.h"
 #include "base/str.h"
 #include "source/sim-host.h"
 
@@ -18,8 +19,13 @@ enum {
 static int look_load_sim(struct look *look, const struct cli *cli, struct err *err)
 {
 	struct scenario_options options = { .has_seed = cli->has_seed, .seed = cli->seed };
-	int rc = scenario_load(cli->sim, &options, &look->scenario, err);
+	int rc;
 
+	if (cli->at && !cli->has_at)
+		return err_set(err, ERR_USAGE,
+			"--at of a built-in fleet must be a duration such as 90s or 5m, at most "
+			"31d");
+	rc = scenario_load(cli->sim, &options, &look->scenario, err);
 	if (rc)
 		return rc == ERR_NOTFOUND ? ERR_USAGE : rc;
 	look->settings = look->scenario->settings;
@@ -32,6 +38,10 @@ static void look_unload(struct look *look)
 		scenario_free(look->scenario);
 	else
 		settings_free(look->settings);
+	if (look->replay)
+		vclock_release(&look->clock);
+	replay_close(look->replay);
+	look->replay = NULL;
 	look->scenario = NULL;
 	look->settings = NULL;
 }
@@ -49,11 +59,57 @@ static int look_nothing(const struct look *look, struct err *err)
 			      : "");
 }
 
+/* The moment of the record that is asked for. */
+static int look_moment(struct look *look, const char *at, int64_t *ret_ms, struct err *err)
+{
+	int64_t epoch_us = replay_epoch_us(look->replay), at_us;
+	struct moment_span span = {
+		.first_us = epoch_us + (int64_t)REPLAY_START_MS * 1000,
+		.last_us = epoch_us + replay_last_ms(look->replay) * 1000,
+	};
+	int rc;
+
+	span.plus_us = span.first_us;
+	span.minus_us = span.last_us;
+	rc = moment_parse(at ? at : "end", &span, &at_us, err);
+	if (rc)
+		return err_prefix(err, "--at");
+	*ret_ms = (at_us - epoch_us) / 1000;
+	return 0;
+}
+
+static int look_open_record(struct look *look, const struct cli *cli, struct err *err)
+{
+	int64_t at_ms = 0;
+	int rc = replay_open(cli->replay, &look->replay, err);
+
+	if (!rc)
+		rc = look_moment(look, cli->at, &at_ms, err);
+	if (rc) {
+		replay_close(look->replay);
+		look->replay = NULL;
+		return rc;
+	}
+	vclock_init(&look->clock, &clock_system, replay_epoch_us(look->replay), at_ms);
+	vclock_most(&look->clock, replay_last_ms(look->replay));
+	look->settings = settings_of_replay(look->replay);
+	if (replay_trouble(look->replay) && !look->quiet)
+		cli_complain("%s", replay_trouble(look->replay));
+	return 0;
+}
+
 static int look_load(struct look *look, const struct cli *cli, struct err *err)
 {
-	int rc = cli->sim ? look_load_sim(look, cli, err)
-			  : settings_load(cli->config, cli->timeout_ms, &look->settings, err);
+	int rc;
 
+	if (cli->at && !cli->replay && !cli->sim)
+		return err_set(err, ERR_USAGE,
+			"--at is a moment of a record or of a built-in fleet: --replay or --sim");
+	if (cli->replay && cli->sim)
+		return err_set(err, ERR_USAGE, "--replay and --sim exclude each other");
+	rc = cli->replay ? look_open_record(look, cli, err)
+	     : cli->sim  ? look_load_sim(look, cli, err)
+			 : settings_load(cli->config, cli->timeout_ms, &look->settings, err);
 	if (rc)
 		return rc;
 	if (cli->n_sources)
@@ -78,6 +134,11 @@ static void look_make_fleet(struct look *look, const struct cli *cli, bool drive
 		look->drive = drive_new(look->scenario, &(struct drive_options){ 0 });
 		look->fleet = drive_fleet(look->drive);
 		return;
+	}
+	if (look->replay) {
+		options.clock = &look->clock.source;
+		options.replay = look->replay;
+		options.memory = false;
 	}
 	if (look->scenario)
 		options.clock = sim_host_clock(look->scenario->host);
@@ -140,7 +201,7 @@ struct board *look_wait(struct look *look)
 
 int64_t look_patience_ms(const struct look *look)
 {
-	return look->one_shot ? look->timeout_ms : 0;
+	return look->one_shot && !look->replay ? look->timeout_ms : 0;
 }
 
 static bool look_answered(const struct snapshot *snap)

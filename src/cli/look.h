@@ -4,7 +4,9 @@
 #include "cli/command.h"
 #include "control/drive.h"
 #include "control/fleet.h"
+#include "base/vclock.h"
 #include "control/settings.h"
+#include "source/replay.h"
 
 /* The settings and the fleet of a command that looks at sources. */
 struct look {
@@ -13,6 +15,8 @@ struct look {
 	struct scenario *scenario; /* --sim: whose settings they are; else NULL */
 	struct drive *drive;       /* it moves the fleet, up to at_ms; NULL: threads do */
 	int64_t at_ms;
+	struct replay *replay; /* the record that is looked at; NULL: live */
+	struct vclock clock;   /* its clock */
 	int64_t started_ms;
 	int64_t timeout_ms; /* the longest of the sources' */
 	bool one_shot;
@@ -23,6 +27,8 @@ struct look {
  * Reads the config, chooses the sources that --source names, and starts to poll them (unless start
  * is false). Returns 0, or an exit code after it said what is wrong: EXIT_CODE_CONFIG, also when
  * there is nothing to look at. With quiet the sentence is left in err.
+ *
+ * With --replay it is a record: its clock stands still, at --at or the end.
  */
 int look_open(
 	struct look *look, const struct cli *cli, bool one_shot, bool start, struct err *quiet);
@@ -31,7 +37,8 @@ int look_open(
  */
 void look_start(struct look *look);
 
-/* Opens the console on what was opened, armed when it is to be; returns the exit code, and closes. */
+/* Opens the console on what was opened, armed when it is to be; returns the exit code, and closes.
+ */
 int look_console(struct look *look, const struct cli *cli, bool armed);
 
 /* The clock of all that is shown. */

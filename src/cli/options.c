@@ -69,10 +69,12 @@ const struct cli_option cli_options[OPT_COUNT] = {
 			"stands "
 			"in an audit of its own." },
 	[OPT_AT] = { .name = "at",
-		.value = "DURATION",
+		.value = "TIME",
 		.help = "With --sim: how long the fleet has lived at the moment of the picture, by "
 			"default 60s. watch prints what changed until then, without waiting, and "
-			"ends; without --at it goes on at the speed of life." },
+			"ends; without --at it goes on at the speed of life. With --replay: the "
+			"moment of the record, by default its end: 2026-01-02T03:04:05Z, 03:04 "
+			"(UTC), +90s or 5m from its beginning, -5m from its end, start or end." },
 	[OPT_SEED] = { .name = "seed",
 		.value = "N",
 		.help = "With --sim and train: another seed than the scenario's. The same seed "
@@ -87,6 +89,22 @@ const struct cli_option cli_options[OPT_COUNT] = {
 		.help = "One more fault for the lesson: 'at: 40s, pause: {process: worker-a, for: "
 			"20s}'." },
 	[OPT_RESULTS] = { .name = "results", .help = "List what lessons gave that were played." },
+	[OPT_REPLAY] = { .name = "replay",
+		.value = "FILE",
+		.completes = "file",
+		.help = "Look at this record, which baton record or R in the console wrote, "
+			"instead of at sources." },
+	[OPT_FOR] = { .name = "for",
+		.value = "DURATION",
+		.help = "Stop after so long: 90s, 5m, 8h." },
+	[OPT_MOST] = { .name = "most",
+		.value = "SIZE",
+		.help = "Stop before the file is larger than that: 500k, 100M, 2G. By default "
+			"there is no bound." },
+	[OPT_REDACT] = { .name = "redact",
+		.help = "Replace names (identities, hosts, users, databases, namespaces, pods, "
+			"nodes, queries, addresses), the same one always by the same, and leave "
+			"sentences out." },
 	[OPT_HELP] = { .name = "help", .letter = 'h', .help = "Explain the command, and stop." },
 	[OPT_VERSION] = { .name = "version",
 		.letter = 'V',

@@ -2,6 +2,7 @@
 
 #include "cli/command.h"
 #include "base/mem.h"
+#include "base/moment.h"
 #include "base/nearest.h"
 #include "base/str.h"
 #include "base/text.h"
@@ -134,15 +135,12 @@ static int parse_token(struct cli *cli, const char *value, struct err *err)
 	return 0;
 }
 
-static int parse_at(struct cli *cli, const char *value, struct err *err)
+/* A duration, for a built-in fleet; or a moment of a record, which is read once that is open. */
+static int parse_at(struct cli *cli, const char *value)
 {
-	char shown[CLI_SHOWN_MAX];
-
-	if (!yaml_duration_text_ms(value, &cli->at_ms) || cli->at_ms > INT64_C(31) * 86400000)
-		return err_set(err, ERR_USAGE,
-			"--at must be a duration such as 90s or 5m, at most 31d, not '%s'",
-			cli_shown(shown, value));
-	cli->has_at = true;
+	cli->at = value;
+	cli->has_at =
+		yaml_duration_text_ms(value, &cli->at_ms) && cli->at_ms <= INT64_C(31) * 86400000;
 	return 0;
 }
 
@@ -216,6 +214,43 @@ static int parse_color(struct cli *cli, const char *value, struct err *err)
 		cli_shown(shown, value));
 }
 
+static int parse_for(struct cli *cli, const char *value, struct err *err)
+{
+	char shown[CLI_SHOWN_MAX];
+	int64_t ms = moment_duration_ms(value);
+
+	if (ms <= 0)
+		return err_set(err, ERR_USAGE,
+			"--for must be a duration like 90s, 5m or 8h, not '%s'",
+			cli_shown(shown, value));
+	cli->for_ms = ms;
+	return 0;
+}
+
+/* "500k", "100M", "2G", or bytes. */
+static int parse_most(struct cli *cli, const char *value, struct err *err)
+{
+	static const struct {
+		char unit;
+		int64_t bytes;
+	} units[] = { { '\0', 1 }, { 'k', 1000 }, { 'K', 1000 }, { 'M', 1000000 },
+		{ 'G', 1000000000 } };
+	char shown[CLI_SHOWN_MAX], *end;
+	long long n = strtoll(value, &end, 10);
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(units); i++)
+		if (*end == units[i].unit && (!*end || !end[1]) && end != value && n > 0 &&
+			n < 1000000000) {
+			cli->most = n * units[i].bytes;
+			if (cli->most >= 10000)
+				return 0;
+		}
+	return err_set(err, ERR_USAGE,
+		"--most must be a size like 500k, 100M or 2G, and 10k at least, not '%s'",
+		cli_shown(shown, value));
+}
+
 static int parse_flag(struct cli *cli, enum option_id id)
 {
 	bool *const flags[OPT_COUNT] = {
@@ -228,6 +263,7 @@ static int parse_flag(struct cli *cli, enum option_id id)
 		[OPT_FORCE] = &cli->force,
 		[OPT_SIM] = &cli->sim_audit, /* where it has no value */
 		[OPT_RESULTS] = &cli->results,
+		[OPT_REDACT] = &cli->redact,
 		[OPT_HELP] = &cli->help,
 		[OPT_VERSION] = &cli->version,
 	};
@@ -250,6 +286,13 @@ static int parse_value(struct cli *cli, enum option_id id, const char *value, st
 		return 0;
 	case OPT_EXPECT_TOKEN:
 		return parse_token(cli, value, err);
+	case OPT_REPLAY:
+		cli->replay = value;
+		return 0;
+	case OPT_FOR:
+		return parse_for(cli, value, err);
+	case OPT_MOST:
+		return parse_most(cli, value, err);
 	case OPT_REASON:
 		cli->reason = value;
 		return 0;
@@ -263,7 +306,7 @@ static int parse_value(struct cli *cli, enum option_id id, const char *value, st
 		cli->sim = value;
 		return 0;
 	case OPT_AT:
-		return parse_at(cli, value, err);
+		return parse_at(cli, value);
 	case OPT_SEED:
 		return parse_seed(cli, value, err);
 	case OPT_SOURCE:

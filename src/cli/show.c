@@ -100,6 +100,6 @@ const struct command cli_command_show = {
 	.help = "ID is as list prints it; the bytes themselves are taken as well. role/NAME shows "
 		"a role of "
 		"the config.",
-	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(JSON),
+	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(REPLAY) | TAKES(JSON),
 	.run = show_run,
 };

@@ -232,18 +232,68 @@ static void watch_drive(struct watch *w)
 	}
 }
 
+/* Whether every source has told what it was at that moment. */
+static bool watch_is_there(struct watch *w, int64_t at_ms)
+{
+	size_t i;
+
+	for (i = 0; i < w->look.settings->n_sources; i++)
+		if (!fleet_has_polled(w->look.fleet, i, at_ms))
+			return false;
+	return true;
+}
+
+/* Takes a record to a moment; false: a signal, or a reader that went away. */
+static bool watch_go_to(struct watch *w, int signals, int64_t at_ms)
+{
+	struct pollfd fds[] = {
+		{ .fd = signals, .events = POLLIN },
+		{ .fd = fleet_fd(w->look.fleet), .events = POLLIN },
+		{ .fd = STDOUT_FILENO, .events = 0 },
+	};
+
+	vclock_set(&w->look.clock, at_ms);
+	fleet_poll_now(w->look.fleet, NULL);
+	while (!watch_is_there(w, at_ms)) {
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
+			return false;
+		if (fds[0].revents || fds[2].revents & (POLLERR | POLLHUP | POLLNVAL))
+			return false;
+		if (fds[1].revents)
+			board_unref(fleet_board(w->look.fleet));
+	}
+	return true;
+}
+
+/* Every moment of a record, as fast as they can be told. */
+static void watch_record(struct watch *w, int signals)
+{
+	int64_t at_ms = replay_next_ms(w->look.replay, INT64_MIN);
+
+	for (; at_ms != INT64_MAX && !w->out.error; at_ms = replay_next_ms(w->look.replay, at_ms)) {
+		if (!watch_go_to(w, signals, at_ms))
+			return;
+		watch_board(w, fleet_board(w->look.fleet));
+	}
+}
+
 static int watch_run(struct cli *cli)
 {
 	struct watch w = { .cli = cli, .style = cli_style(cli) };
 	int signals = watch_signals();
-	int code = look_open(&w.look, cli, false, true, NULL);
+	int code;
 
+	if (cli->replay)
+		cli->at = "start";
+	code = look_open(&w.look, cli, false, true, NULL);
 	if (code)
 		return code;
 	w.style.columns = 0;
 	out_init(&w.out, STDOUT_FILENO);
 	if (w.look.drive)
 		watch_drive(&w);
+	else if (w.look.replay)
+		watch_record(&w, signals);
 	else
 		watch_loop(&w, signals);
 	code = cli_close(&w.out, w.told ? look_exit_code_now(w.told) : EXIT_CODE_OK);
@@ -263,7 +313,8 @@ const struct command cli_command_watch = {
 		"findings), gone and "
 		"source lines. It ends at SIGINT, SIGTERM, or when nobody reads any more; the exit "
 		"code tells "
-		"whether all sources could be read at that moment.",
-	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(JSON) | TAKES(STATE),
+		"whether all sources could be read at that moment. With --replay it tells a whole "
+		"record, as fast as it can be read, and ends with it.",
+	.takes = TAKES_SOURCES | TAKES_SIM | TAKES(REPLAY) | TAKES(JSON) | TAKES(STATE),
 	.run = watch_run,
 };

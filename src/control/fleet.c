@@ -8,6 +8,7 @@
 #include "control/memory-file.h"
 #include "control/session.h"
 #include "control/settings.h"
+#include "source/replay.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -27,6 +28,7 @@ struct fleet {
 	const struct settings *settings;
 	struct session_shared shared;
 	char *state_dir;
+	const struct replay *replay; /* NULL: live */
 	struct session *sessions;
 	size_t n;
 	struct board *board; /* the last one that was given out */
@@ -91,6 +93,7 @@ struct fleet *fleet_new(const struct settings *settings, const struct fleet_opti
 	size_t i;
 
 	fleet->settings = settings;
+	fleet->replay = options->replay;
 	fleet->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&fleet->mutex, NULL);
 	pthread_condattr_init(&attr);
@@ -289,6 +292,19 @@ int fleet_fd(const struct fleet *fleet)
 	return fleet->fd;
 }
 
+/* What a record says of the roles and across the sources is not judged again. */
+static void fleet_judged_before(struct fleet *fleet, struct board *board)
+{
+	size_t i;
+
+	for (i = 0; i < board->n_roles; i++)
+		board_set_role(board, i,
+			replay_role(fleet->replay, board->mono_ms, board->roles[i].role->name));
+	for (i = 0; i < board->n_snapshots; i++)
+		board_set_cross(board, i,
+			replay_cross(fleet->replay, board->mono_ms, board->snapshots[i]->source));
+}
+
 struct board *fleet_board(struct fleet *fleet)
 {
 	struct snapshot **snapshots = xcalloc(fleet->n, sizeof(*snapshots));
@@ -303,7 +319,10 @@ struct board *fleet_board(struct fleet *fleet)
 	board = board_compose(snapshots, fleet->n, fleet->shared.roles, fleet->shared.n_roles,
 		fleet->shared.thresholds, fleet->board, &fleet->past,
 		clock_mono_ms(fleet->shared.clock), clock_wall_us(fleet->shared.clock));
-	board_remember(board, &fleet->past);
+	if (fleet->replay)
+		fleet_judged_before(fleet, board);
+	else
+		board_remember(board, &fleet->past);
 	free(snapshots);
 	board_unref(fleet->board);
 	fleet->board = board_ref(board);
@@ -340,6 +359,9 @@ size_t fleet_events(struct fleet *fleet, uint64_t *seq, struct event **ret, size
 {
 	size_t n = 0, i;
 
+	if (fleet->replay)
+		return replay_events(fleet->replay, clock_mono_ms(fleet->shared.clock), seq, ret,
+			max, JOURNAL_MOST);
 	pthread_mutex_lock(&fleet->mutex);
 	for (i = 0; i < fleet->journal.n && n < max; i++) {
 		const struct event *e = journal_at(&fleet->journal, i);
@@ -380,6 +402,17 @@ const struct settings *fleet_settings(const struct fleet *fleet)
 struct audit *fleet_audit(struct fleet *fleet)
 {
 	return &fleet->audit;
+}
+
+bool fleet_has_polled(struct fleet *fleet, size_t source, int64_t at_ms)
+{
+	struct session *s = &fleet->sessions[source];
+	bool has;
+
+	pthread_mutex_lock(&s->mutex);
+	has = s->polled_ms >= at_ms || s->finished || !s->started;
+	pthread_mutex_unlock(&s->mutex);
+	return has;
 }
 
 void fleet_poll_now(struct fleet *fleet, const char *source)

@@ -8,6 +8,7 @@ struct clock_source;
 struct err;
 struct settings;
 struct report;
+struct replay;
 
 /*
  * All sources at once: a thread for each, which polls, keeps the observation memory, judges, and
@@ -21,6 +22,7 @@ struct fleet_options {
 	bool one_shot;         /* each source makes one picture and stops */
 	bool memory;           /* read and write the observation memory */
 	bool sim;              /* the built-in fleet: its audit is kept apart from the real one */
+	const struct replay *replay; /* the record whose settings these are; NULL: live */
 	const char *state_dir; /* where the memory is; NULL: the XDG state folder */
 };
 
@@ -59,6 +61,8 @@ bool fleet_wait_settled(struct fleet *fleet, int64_t deadline_ms);
  * moves on. */
 size_t fleet_events(struct fleet *fleet, uint64_t *seq, struct event **ret, size_t max);
 
+/* Whether a recorded source has told what it was at that moment, or later, or will not any more. */
+bool fleet_has_polled(struct fleet *fleet, size_t source, int64_t at_ms);
 /* Polls at once: one source, or all (NULL). Pause keeps the picture as it is and polls no more
  * until it is lifted. */
 void fleet_poll_now(struct fleet *fleet, const char *source);

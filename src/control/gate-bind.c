@@ -308,6 +308,7 @@ void gate_policy(const struct gate_slot *slot, struct fleet *fleet, enum source_
 {
 	const struct source_config *config = slot->session->config;
 	struct policy_facts facts = {
+		.record = fleet_settings(fleet)->past,
 		.past = slot->past,
 		.read_only = fleet_settings(fleet)->read_only,
 		.source = config->name,

@@ -6,6 +6,7 @@ src_libcontrol_a_SOURCES = \
 	src/control/audit-copy.c \
 	src/control/audit-file.c src/control/audit-file.h \
 	src/control/audit-read.c \
+	src/control/audit-tail.c src/control/audit-tail.h \
 	src/control/gate.c src/control/gate.h \
 	src/control/gate-bind.c \
 	src/control/gate-find.c \
@@ -30,7 +31,8 @@ src_libcontrol_a_SOURCES = \
 	src/control/drive.c src/control/drive.h \
 	src/control/session.c src/control/session.h \
 	src/control/session-events.c src/control/session-events.h \
-	src/control/settings.c src/control/settings.h
+	src/control/settings.c src/control/settings.h src/control/settings-inside.h \
+	src/control/settings-replay.c
 nodist_src_libcontrol_a_SOURCES = src/control/scenario-texts.c
 CLEANFILES += src/control/scenario-texts.c
 EXTRA_DIST += scenarios/embed.sh

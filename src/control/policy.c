@@ -26,6 +26,10 @@ __attribute__((format(printf, 2, 3))) static void refuse(
 
 void policy_check(const struct policy_facts *facts, struct plan_list *reasons)
 {
+	if (facts->record) {
+		refuse(reasons, "this is a record of what was: nothing can be done in it");
+		return;
+	}
 	if (facts->past)
 		refuse(reasons,
 			"what was looked at is past: an act is bound to what is seen now; go back "

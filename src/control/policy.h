@@ -8,6 +8,7 @@
  * caller. That something may be done here does not say that the server allows it.
  */
 struct policy_facts {
+	bool record;             /* it is a record that is shown */
 	bool past;               /* what was looked at is a picture of the past (struct board) */
 	bool read_only;          /* the config forbids every act */
 	const char *source;      /* its name */

@@ -95,6 +95,26 @@ void round_put(struct round *r, struct singleton *s)
 	picture_put(&r->session->picture, s);
 }
 
+const struct row *round_row(const struct round *r, const char *id)
+{
+	const struct picture_slot *slot = picture_find(&r->session->picture, id);
+
+	return slot ? slot->row : NULL;
+}
+
+void round_put_judged(struct round *r, struct row *row)
+{
+	struct picture *pic = &r->session->picture;
+
+	picture_put(pic, singleton_ref(row->s));
+	picture_judged(pic, (size_t)(picture_find(pic, row->s->id) - pic->slots), row);
+}
+
+void round_head(struct round *r, const struct snapshot *head)
+{
+	r->head = head;
+}
+
 void round_drop(struct round *r, const char *id)
 {
 	session_row_gone(r->session, id);

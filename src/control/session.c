@@ -351,6 +351,8 @@ static void session_publish(struct session *s)
 		.n_hidden = r->n_hidden,
 		.cost = r->cost,
 	};
+	if (r->head)
+		head = *r->head;
 	snap = picture_publish(&s->picture, &head);
 	free(hidden);
 	snapshot_unref(s->last);
@@ -360,6 +362,15 @@ static void session_publish(struct session *s)
 	s->snapshot = snap;
 	pthread_mutex_unlock(&s->mutex);
 	snapshot_unref(old);
+	s->shared->published(s->shared->arg);
+}
+
+/* Tells who steps through a record that a poll is over. */
+static void session_polled(struct session *s, int64_t began_ms)
+{
+	pthread_mutex_lock(&s->mutex);
+	s->polled_ms = began_ms;
+	pthread_mutex_unlock(&s->mutex);
 	s->shared->published(s->shared->arg);
 }
 
@@ -444,6 +455,15 @@ static void session_tell_past(struct session *s)
 	round_each_wanted(&s->round, tell_past, s);
 }
 
+/* What a record says of a moment is neither judged nor remembered. */
+static void session_succeeded_before(struct session *s)
+{
+	s->failures = 0;
+	s->state_word = s->round.head->state;
+	s->picture_ms = s->round.head->picture_ms;
+	session_publish(s);
+}
+
 static void session_succeeded(struct session *s)
 {
 	struct err degraded = { 0 };
@@ -483,6 +503,7 @@ static bool session_stopping(struct session *s)
 static bool session_poll(struct session *s)
 {
 	struct err err = s->open_error;
+	int64_t began_ms = session_now_ms(s);
 	int rc = err.code;
 
 	s->repoll = false;
@@ -498,7 +519,12 @@ static bool session_poll(struct session *s)
 		session_failed(s, &err);
 		return false;
 	}
-	session_succeeded(s);
+	if (s->round.head)
+		session_succeeded_before(s);
+	else
+		session_succeeded(s);
+	if (s->round.head)
+		session_polled(s, began_ms);
 	return true;
 }
 
@@ -750,6 +776,7 @@ void session_init(
 	s->saved_ms = session_now_ms(s);
 	s->error_since_us = TIME_UNKNOWN;
 	s->armed_until_ms = INT64_MIN;
+	s->polled_ms = INT64_MIN;
 	/* In the built-in fleet everything is the same the next time. */
 	s->seed = config->sim ? (unsigned)strlen(config->name)
 			      : (unsigned)session_now_us(s) ^ (unsigned)getpid() ^

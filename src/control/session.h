@@ -32,7 +32,8 @@ struct round {
 	struct round_hidden *hidden;
 	size_t n_hidden, cap_hidden;
 	struct source_cost cost;
-	bool complete; /* a full picture was told at least once */
+	const struct snapshot *head; /* what was, as a record has it; NULL: this poll tells */
+	bool complete;               /* a full picture was told at least once */
 };
 
 struct session_shared; /* what sessions share: fleet.c */
@@ -92,6 +93,7 @@ struct session {
 	struct map want_index;
 	struct err memory_error;
 	struct session_task *tasks;
+	int64_t polled_ms;      /* of a record: up to when it was told */
 	int64_t armed_until_ms; /* our monotonic clock; INT64_MIN: read only; INT64_MAX: for good */
 	int wake_read, wake_write; /* a pipe; readable: come back at once */
 };

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "control/settings.h"
+#include "control/settings-inside.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/nearest.h"
@@ -31,7 +32,7 @@ struct settings_store {
 	size_t n, cap;
 };
 
-static void *store_own(struct settings *s, void *p)
+void *settings_own(struct settings *s, void *p)
 {
 	struct settings_store *store = s->store;
 
@@ -252,7 +253,7 @@ static int read_pair(const struct options_check *check, struct settings *s,
 			check, node, "'pair' must be two signed 32-bit numbers: [7, -9]");
 	str_init(&text, 64);
 	str_addf(&text, "%" PRId64 ",%" PRId64, a, b);
-	name->value = store_own(s, str_take(&text));
+	name->value = settings_own(s, str_take(&text));
 	return 0;
 }
 
@@ -279,7 +280,7 @@ static int read_recipe(const struct options_check *check, struct settings *s,
 	yaml_int(value, &number);
 	str_init(&text, 64);
 	str_addf(&text, "%" PRId64, number);
-	name->value = store_own(s, str_take(&text));
+	name->value = settings_own(s, str_take(&text));
 	return 0;
 }
 
@@ -287,7 +288,7 @@ static int read_recipe(const struct options_check *check, struct settings *s,
 static int read_names_of(const struct options_check *check, struct settings *s,
 	const struct yaml_node *names, struct source_config *config)
 {
-	struct key_name *list = store_own(s, xcalloc(names->n, sizeof(*list)));
+	struct key_name *list = settings_own(s, xcalloc(names->n, sizeof(*list)));
 	size_t i, n = 0;
 	int rc = 0;
 
@@ -301,7 +302,7 @@ static int read_names_of(const struct options_check *check, struct settings *s,
 		str_init(&shown, 4096);
 		text_escape_cut(
 			&shown, node_text(item, "name"), strlen(node_text(item, "name")), 256);
-		list[n].name = store_own(s, str_take(&shown));
+		list[n].name = settings_own(s, str_take(&shown));
 		rc = read_recipe(check, s, yaml_get(item, "key"), &list[n]);
 		n++;
 	}
@@ -377,7 +378,7 @@ static int read_role(const struct options_check *check, struct settings *s,
 		role->harm = (enum harm)harm_from_word(node_text(node, "harm"));
 	if (!role->n_witnesses)
 		return options_fail(check, witnesses, "%s has no witness", what);
-	ids = store_own(s, xcalloc(role->n_witnesses, sizeof(*ids)));
+	ids = settings_own(s, xcalloc(role->n_witnesses, sizeof(*ids)));
 	role->witnesses = ids;
 	for (i = 0; i < role->n_witnesses && !rc; i++)
 		rc = read_witness(check, s,
@@ -440,7 +441,7 @@ static int read_audit(const struct options_check *check, struct settings *s)
 	n = program->kind == YAML_LIST ? program->n : 1;
 	if (!n)
 		return options_fail(check, program, "'program' names no program");
-	argv = store_own(s, xcalloc(n + 1, sizeof(*argv)));
+	argv = settings_own(s, xcalloc(n + 1, sizeof(*argv)));
 	for (i = 0; i < n; i++)
 		argv[i] = program->kind == YAML_LIST ? program->items[i]->text : program->text;
 	s->audit_program = argv;
@@ -467,7 +468,7 @@ static void discover(struct settings *s)
 	for (i = 0; i < n; i++) {
 		s->store->found[i] = found[i].options;
 		s->sources[i] = (struct source_config){ .ops = found[i].ops,
-			.name = store_own(s, found[i].name),
+			.name = settings_own(s, found[i].name),
 			.interval_ms = found[i].ops->interval_ms,
 			.timeout_ms = OPTIONS_TIMEOUT_DEFAULT_MS,
 			.options = found[i].options };
@@ -611,16 +612,23 @@ static void settings_explain(struct settings *s, const char *standard)
 	s->looked_for = str_take(&text);
 }
 
-int settings_load(const char *path, int64_t timeout_ms, struct settings **ret, struct err *err)
+struct settings *settings_new(void)
 {
 	struct settings *s = xcalloc(1, sizeof(*s));
-	char *standard = settings_default_path();
-	size_t i;
-	int rc;
 
 	s->store = xcalloc(1, sizeof(*s->store));
 	s->thresholds = thresholds_default();
 	s->past_mb = SETTINGS_PAST_MB;
+	return s;
+}
+
+int settings_load(const char *path, int64_t timeout_ms, struct settings **ret, struct err *err)
+{
+	struct settings *s = settings_new();
+	char *standard = settings_default_path();
+	size_t i;
+	int rc;
+
 	rc = settings_fill(s, path, standard, err);
 	for (i = 0; i < s->n_sources && timeout_ms > 0; i++)
 		s->sources[i].timeout_ms = timeout_ms;

@@ -20,6 +20,7 @@ enum {
 struct settings {
 	char *path; /* of the file; NULL when the sources were discovered */
 	bool discovered;
+	bool past;      /* of a record: what was, which no act can reach */
 	bool read_only; /* the config forbids every act */
 	bool sim;       /* the sources show the built-in fleet (scenario.h) */
 	struct source_config *sources;
@@ -45,6 +46,12 @@ struct settings {
  * ERR_CONFIG, with file, line, column and the nearest right key.
  */
 int settings_load(const char *path, int64_t timeout_ms, struct settings **ret, struct err *err);
+/*
+ * The settings under which a record is looked at: its sources, its roles, its thresholds. The
+ * record must live as long. Never fails.
+ */
+struct replay;
+struct settings *settings_of_replay(const struct replay *replay);
 void settings_free(struct settings *settings);
 
 /*

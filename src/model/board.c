@@ -226,6 +226,26 @@ struct board *board_compose(struct snapshot *const *snapshots, size_t n, const s
 	return board;
 }
 
+static void board_set_row(struct board *board, struct row **place, struct row *row)
+{
+	board->n_attention -= *place && (*place)->v.needs_attention;
+	board->n_attention += row && row->v.needs_attention;
+	row_unref(*place);
+	*place = row;
+}
+
+void board_set_role(struct board *board, size_t i, struct row *row)
+{
+	/* A role is always told: without a verdict, the one that was just made stays. */
+	if (row)
+		board_set_row(board, &board->roles[i].self, row);
+}
+
+void board_set_cross(struct board *board, size_t i, struct row *row)
+{
+	board_set_row(board, &board->cross[i], row);
+}
+
 struct board *board_ref(const struct board *board)
 {
 	/* The counter is the one part of an immutable thing that changes. */

@@ -42,6 +42,13 @@ void board_unref(const struct board *board);
 /* The same picture as one that is past, so that no act is ever bound to it. One reference. */
 struct board *board_as_past(const struct board *board);
 
+/*
+ * For a board that nobody else has yet: puts what was judged before (a record has it) in place of
+ * the verdict on role i, or across source i. Takes over the reference; NULL: there was none.
+ */
+void board_set_role(struct board *board, size_t i, struct row *row);
+void board_set_cross(struct board *board, size_t i, struct row *row);
+
 /* Notes in the memory which roles are held twice at once now, for the boards to come. */
 void board_remember(const struct board *board, struct memory *past);
 

@@ -13,6 +13,8 @@
 enum {
 	DRAFT_TEXT_MAX = 64 * 1024 * 1024,
 	DRAFT_DETAIL_BYTES = 4096,
+	DRAFT_AGAIN_BYTES = 4 * DRAFT_DETAIL_BYTES + 4, /* the same when it was escaped */
+	DRAFT_AGAIN_PATH = 1024 * 1024,
 	DRAFT_DETAILS_MAX = 60000
 };
 
@@ -67,6 +69,7 @@ struct draft {
 	struct draft_pod *pods;
 	size_t n_pods, cap_pods;
 	const struct schedule *schedule; /* our reference; NULL */
+	bool again;                      /* its texts were escaped before */
 	struct draft_details own;        /* of the singleton itself */
 	/* Which of all these the next detail belongs to. */
 	enum {
@@ -118,7 +121,10 @@ static size_t draft_own_text(struct draft *d, const char *s)
 {
 	size_t start = d->texts.len;
 
-	str_add(&d->texts, s);
+	if (d->again)
+		text_escape_again(&d->texts, s, DRAFT_AGAIN_BYTES);
+	else
+		str_add(&d->texts, s);
 	return draft_end_text(d, start);
 }
 
@@ -126,12 +132,14 @@ static size_t draft_raw_text(struct draft *d, const void *raw, size_t len)
 {
 	size_t start = d->texts.len;
 
-	text_escape_cut(&d->texts, raw, len, DRAFT_DETAIL_BYTES);
+	if (d->again)
+		text_escape_again(&d->texts, raw, DRAFT_AGAIN_BYTES);
+	else
+		text_escape_cut(&d->texts, raw, len, DRAFT_DETAIL_BYTES);
 	return draft_end_text(d, start);
 }
 
-void draft_begin(struct draft *d, enum mechanism mechanism, const char *source,
-	const void *path_bytes, size_t path_len)
+static void draft_start(struct draft *d, enum mechanism mechanism)
 {
 	str_clear(&d->texts);
 	d->n_details = d->n_claims = d->n_runs = d->n_pods = 0;
@@ -148,12 +156,34 @@ void draft_begin(struct draft *d, enum mechanism mechanism, const char *source,
 		.lease_read_ms = TIME_UNKNOWN,
 		.lease_known_ms = TIME_UNKNOWN,
 	};
+	d->again = false;
 	d->id = d->texts.len;
+}
+
+static void draft_id_of(struct draft *d, const char *source)
+{
 	str_add(&d->texts, source);
 	str_add_char(&d->texts, '/');
 	d->path = d->texts.len;
+}
+
+void draft_begin(struct draft *d, enum mechanism mechanism, const char *source,
+	const void *path_bytes, size_t path_len)
+{
+	draft_start(d, mechanism);
+	draft_id_of(d, source);
 	text_escape(&d->texts, path_bytes, path_len);
 	draft_end_text(d, d->id);
+}
+
+void draft_begin_again(
+	struct draft *d, enum mechanism mechanism, const char *source, const char *path)
+{
+	draft_start(d, mechanism);
+	draft_id_of(d, source);
+	text_escape_again(&d->texts, path, DRAFT_AGAIN_PATH);
+	draft_end_text(d, d->id);
+	d->again = true;
 }
 
 void draft_name(struct draft *d, const char *name)

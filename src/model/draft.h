@@ -20,6 +20,13 @@ void draft_free(struct draft *d);
 void draft_begin(struct draft *d, enum mechanism mechanism, const char *source,
 	const void *path_bytes, size_t path_len);
 
+/*
+ * The same for one that was made before, and comes back from a file (a record): all its texts were
+ * escaped then, so that a backslash is not doubled; what is not printable is escaped all the same.
+ */
+void draft_begin_again(
+	struct draft *d, enum mechanism mechanism, const char *source, const char *path);
+
 void draft_name(struct draft *d, const char *name);
 void draft_token(struct draft *d, enum token_kind kind, int64_t token);
 

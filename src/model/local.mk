@@ -31,6 +31,10 @@ src_libmodel_a_SOURCES = \
 	src/model/schedule.c src/model/schedule.h \
 	src/model/forecast.c src/model/forecast.h src/model/warnings.def \
 	src/model/plan.c src/model/plan.h src/model/verbs.def \
+	src/model/record.c src/model/record.h \
+	src/model/record-put.c src/model/record-put.h \
+	src/model/record-row.c \
+	src/model/redact.c src/model/redact.h \
 	src/model/role.c src/model/role.h \
 	src/model/singleton.c src/model/singleton.h \
 	src/model/snapshot.c src/model/snapshot.h \

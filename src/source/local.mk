@@ -47,6 +47,12 @@ src_libsource_a_SOURCES = \
 	src/source/postgres-session.c \
 	src/source/postgres-sql.c src/source/postgres-sql.h \
 	src/source/postgres-tools.c src/source/postgres-tools.h \
+	src/source/replay.c src/source/replay.h src/source/replay-inside.h \
+	src/source/replay-ask.c \
+	src/source/replay-file.c \
+	src/source/replay-json.c \
+	src/source/replay-lines.c \
+	src/source/replay-row.c \
 	src/source/report.c src/source/report.h \
 	src/source/sim-etcd.c src/source/sim-etcd.h \
 	src/source/sim-etcd-act.c \

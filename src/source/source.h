@@ -84,6 +84,9 @@ struct source_config {
 	const char *shows;               /* of the built-in world: the thing's name; else NULL */
 	const struct key_name *names;
 	size_t n_names;
+	const void
+		*given; /* to a kind that no config names: what it reads from. Borrowed; else NULL
+			 */
 };
 
 /* The same of a source's own options. */
@@ -120,6 +123,17 @@ void round_begin(struct round *r);
 void round_put(struct round *r, struct singleton *s);
 void round_drop(struct round *r, const char *id);
 void round_end(struct round *r);
+/*
+ * For what was judged before (a record): the row as it stands in the picture, or NULL, borrowed;
+ * and a row put in its place, with its verdict, which is not judged here. Takes over the reference.
+ */
+const struct row *round_row(const struct round *r, const char *id);
+void round_put_judged(struct round *r, struct row *row);
+/*
+ * What such a source is, beside its rows: the snapshot is published with this state, error, age and
+ * all else, instead of with those of this poll. Borrowed until the next poll, or the close.
+ */
+void round_head(struct round *r, const struct snapshot *head);
 /* A whole picture that was begun will not be finished: forgets what was put of it, where there was
  * none before. */
 void round_abandon(struct round *r);

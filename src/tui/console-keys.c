@@ -122,7 +122,7 @@ static void view_key(struct console *k, uint32_t key)
 
 	k->message[0] = '\0';
 	k->dirty = true;
-	if (action != ACTION_NONE && (act_console(k, action) || console_time_act(k, action) ||
+	if (action != ACTION_NONE && (console_time_act(k, action) || act_console(k, action) ||
 					     act_list(k, action) || act_view_key(k, action)))
 		return;
 	str_init(&reply.text, 64 * 1024);

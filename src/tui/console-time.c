@@ -208,6 +208,9 @@ bool console_time_act(struct console *k, enum action action)
 		return true;
 	case ACTION_NEXT_FINDING:
 	case ACTION_LAST_FINDING:
+		/* Elsewhere they go through what was shown (console-past.c). */
+		if (!k->options->time || !k->options->time->finding_ms)
+			return false;
 		seek_finding(k, action == ACTION_LAST_FINDING);
 		return true;
 	default:

@@ -25,6 +25,7 @@ src_libtui_a_SOURCES = \
 	src/tui/line.c src/tui/line.h \
 	src/tui/pick.c src/tui/pick.h \
 	src/tui/prose.c src/tui/prose.h \
+	src/tui/recording.c src/tui/recording.h \
 	src/tui/screen.c src/tui/screen.h \
 	src/tui/story.c src/tui/story.h \
 	src/tui/story-job.c src/tui/story-job.h \

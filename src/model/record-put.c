@@ -1,0 +1,178 @@
+#include "config.h"
+
+#include "model/record-put.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "model/redact.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void put_comma(struct record_writer *w)
+{
+	if (w->comma)
+		str_add_char(&w->text, ',');
+	w->comma = true;
+}
+
+void put_open(struct record_writer *w, char bracket)
+{
+	put_comma(w);
+	str_add_char(&w->text, bracket);
+	w->comma = false;
+}
+
+void put_close(struct record_writer *w, char bracket)
+{
+	str_add_char(&w->text, bracket);
+	w->comma = true;
+}
+
+void put_key(struct record_writer *w, const char *key)
+{
+	put_comma(w);
+	str_add_char(&w->text, '"');
+	str_add(&w->text, key);
+	str_add_mem(&w->text, "\":", 2);
+	w->comma = false;
+}
+
+void put_null(struct record_writer *w)
+{
+	put_comma(w);
+	str_add(&w->text, "null");
+}
+
+void put_bool(struct record_writer *w, bool value)
+{
+	put_comma(w);
+	str_add(&w->text, value ? "true" : "false");
+}
+
+void put_int(struct record_writer *w, int64_t value)
+{
+	put_comma(w);
+	str_add_int(&w->text, value);
+}
+
+void put_big(struct record_writer *w, int64_t value)
+{
+	put_comma(w);
+	str_add_char(&w->text, '"');
+	str_add_int(&w->text, value);
+	str_add_char(&w->text, '"');
+}
+
+void put_hex(struct record_writer *w, uint64_t value)
+{
+	put_comma(w);
+	str_addf(&w->text, "\"%" PRIx64 "\"", value);
+}
+
+/* How many bytes at the beginning stand for themselves in a JSON string. */
+static size_t plain_run(const char *s)
+{
+	size_t n = 0;
+
+	while ((unsigned char)s[n] >= 0x20 && s[n] != '"' && s[n] != '\\' && !(s[n] & 0x80))
+		n++;
+	return n;
+}
+
+void put_text(struct record_writer *w, const char *s)
+{
+	uint32_t cp;
+	size_t n;
+
+	if (!s) {
+		put_null(w);
+		return;
+	}
+	put_comma(w);
+	str_add_char(&w->text, '"');
+	while (*s) {
+		n = plain_run(s);
+		str_add_mem(&w->text, s, n);
+		s += n;
+		if (!*s)
+			break;
+		n = *s & 0x80 ? text_decode(s, strlen(s), &cp) : 0;
+		if (n)
+			str_add_mem(&w->text, s, n);
+		else if (*s == '"' || *s == '\\')
+			str_addf(&w->text, "\\%c", *s);
+		else if (*s & 0x80)
+			str_add(&w->text, "\xef\xbf\xbd");
+		else
+			str_addf(&w->text, "\\u%04x", (unsigned char)*s);
+		s += n ? n : 1;
+	}
+	str_add_char(&w->text, '"');
+}
+
+void put_name(struct record_writer *w, const char *s)
+{
+	put_text(w, s && w->redact ? redact_name(w->redact, s) : s);
+}
+
+void put_path(struct record_writer *w, const char *s)
+{
+	put_text(w, s && w->redact ? redact_path(w->redact, s) : s);
+}
+
+void put_id(struct record_writer *w, const char *s)
+{
+	put_text(w, s && w->redact ? redact_id(w->redact, s) : s);
+}
+
+void put_time(struct record_writer *w, int64_t wall_us)
+{
+	/* 0000-01-01 and 10000-01-01. */
+	const int64_t least_us = INT64_C(-62167219200) * 1000000;
+	const int64_t most_us = INT64_C(253402300800) * 1000000;
+	char text[CLOCK_TEXT_MAX];
+
+	if (wall_us == TIME_UNKNOWN) {
+		put_null(w);
+	} else if (wall_us < least_us || wall_us >= most_us) {
+		put_big(w, wall_us);
+	} else {
+		clock_format_utc(text, wall_us, 6);
+		put_text(w, text);
+	}
+}
+
+void put_moment(struct record_writer *w, int64_t mono_ms)
+{
+	put_number(w, mono_ms == TIME_UNKNOWN ? mono_ms : clock_minus(mono_ms, w->start_ms));
+}
+
+void put_number(struct record_writer *w, int64_t value)
+{
+	if (value == TIME_UNKNOWN)
+		put_null(w);
+	else
+		put_int(w, value);
+}
+
+void put_line(struct record_writer *w, const char *kind)
+{
+	str_clear(&w->text);
+	w->comma = false;
+	w->cut = false;
+	put_open(w, '{');
+	put_key(w, "t");
+	put_int(w, w->now_ms - w->start_ms);
+	put_key(w, "line");
+	put_text(w, kind);
+}
+
+bool put_line_end(struct record_writer *w)
+{
+	put_close(w, '}');
+	str_add_char(&w->text, '\n');
+	if (w->text.full)
+		return false;
+	w->line(w->arg, w->text.s, w->text.len);
+	return true;
+}

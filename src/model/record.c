@@ -1,0 +1,544 @@
+#include "config.h"
+
+#include "model/record.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "model/record-put.h"
+#include "model/redact.h"
+#include "model/thresholds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CUT_MOST =
+		200, /* of a row whose line would be too long: claims, runs, details of one thing */
+	ACT_LINE_MAX = 64 * 1024,
+};
+
+void record_init(struct record_writer *w, const struct board *first,
+	void (*line)(void *arg, const char *text, size_t len), void *arg, struct redact *redact)
+{
+	*w = (struct record_writer){
+		.line = line,
+		.arg = arg,
+		.redact = redact,
+		.start_ms = first->mono_ms,
+		.start_us = first->wall_us,
+		.now_ms = first->mono_ms,
+		.now_us = first->wall_us,
+		.most = UINT32_MAX,
+	};
+	str_init(&w->text, RECORD_LINE_MAX - 1);
+	str_init(&w->was, RECORD_LINE_MAX);
+}
+
+void record_release(struct record_writer *w)
+{
+	str_release(&w->text);
+	str_release(&w->was);
+}
+
+static void record_now(struct record_writer *w, const struct board *board)
+{
+	w->now_ms = board->mono_ms;
+	w->now_us = board->wall_us;
+}
+
+static void put_at(struct record_writer *w)
+{
+	put_key(w, "at");
+	put_time(w, w->now_us);
+}
+
+/* ---- the head ---- */
+
+static void put_source_fact(struct record_writer *w, const struct snapshot *snap)
+{
+	put_open(w, '{');
+	put_key(w, "name");
+	put_name(w, snap->source);
+	put_key(w, "kind");
+	put_text(w, snap->kind);
+	put_key(w, "environment");
+	put_text(w, snap->environment && w->redact
+			    ? redact_environment(w->redact, snap->environment)
+			    : snap->environment);
+	put_key(w, "protect");
+	put_bool(w, snap->protect);
+	put_close(w, '}');
+}
+
+static void put_yes_no(struct record_writer *w, const char *key, enum tristate value)
+{
+	put_key(w, key);
+	if (value == TRI_UNKNOWN)
+		put_null(w);
+	else
+		put_bool(w, value == TRI_YES);
+}
+
+static void put_role(struct record_writer *w, const struct role *role)
+{
+	size_t i;
+
+	put_open(w, '{');
+	put_key(w, "name");
+	put_name(w, role->name);
+	put_key(w, "harm");
+	put_text(w, harm_word(role->harm));
+	put_yes_no(w, "idempotent", role->idempotent);
+	put_yes_no(w, "fenced", role->fenced);
+	put_key(w, "witnesses");
+	put_open(w, '[');
+	for (i = 0; i < role->n_witnesses; i++)
+		put_id(w, role->witnesses[i]);
+	put_close(w, ']');
+	put_close(w, '}');
+}
+
+static void put_thresholds(struct record_writer *w, const struct thresholds *t)
+{
+	put_key(w, "thresholds");
+	put_open(w, '{');
+#define THRESHOLD(field, name, value, help) \
+	put_key(w, name);                   \
+	put_int(w, t->field);
+#define THRESHOLD_COUNT(field, name, value, help) THRESHOLD(field, name, value, help)
+#include "model/thresholds.def"
+#undef THRESHOLD
+#undef THRESHOLD_COUNT
+	put_close(w, '}');
+}
+
+void record_head(struct record_writer *w, const struct board *board,
+	const struct thresholds *thresholds, const char *program)
+{
+	size_t i;
+
+	record_now(w, board);
+	put_line(w, "record");
+	put_at(w);
+	put_key(w, "format");
+	put_text(w, "baton-record");
+	put_key(w, "version");
+	put_int(w, RECORD_VERSION);
+	put_key(w, "program");
+	put_text(w, program);
+	put_key(w, "redacted");
+	put_bool(w, w->redact != NULL);
+	put_key(w, "sources");
+	put_open(w, '[');
+	for (i = 0; i < board->n_snapshots && i < RECORD_SOURCES_MAX; i++)
+		put_source_fact(w, board->snapshots[i]);
+	put_close(w, ']');
+	put_key(w, "roles");
+	put_open(w, '[');
+	for (i = 0; i < board->n_roles && i < RECORD_ROLES_MAX; i++)
+		put_role(w, board->roles[i].role);
+	put_close(w, ']');
+	put_thresholds(w, thresholds);
+	put_line_end(w);
+}
+
+/* ---- what differs ---- */
+
+static bool same_text(const char *a, const char *b)
+{
+	return str_eq(a, b);
+}
+
+static bool same_details(const struct detail *a, const struct detail *b, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (a[i].id != b[i].id || a[i].hidden != b[i].hidden)
+			return false;
+		if (a[i].hidden)
+			continue;
+		if (detail_word(a[i].id)->type == DETAIL_TYPE_TEXT ? !same_text(a[i].s, b[i].s)
+								   : a[i].i != b[i].i)
+			return false;
+	}
+	return true;
+}
+
+static bool same_finding(const struct finding *a, const struct finding *b)
+{
+	return a->code == b->code && a->severity == b->severity && a->since_us == b->since_us &&
+	       a->n_evidence == b->n_evidence && same_text(a->text, b->text) &&
+	       same_text(a->advice, b->advice) &&
+	       same_details(a->evidence, b->evidence, a->n_evidence);
+}
+
+static bool same_verdict(const struct verdict *a, const struct verdict *b)
+{
+	uint32_t i;
+
+	if (a->state != b->state || a->needs_attention != b->needs_attention ||
+		a->has_highest != b->has_highest ||
+		(a->has_highest && a->highest_token != b->highest_token) ||
+		a->state_since_us != b->state_since_us || a->first_seen_us != b->first_seen_us ||
+		a->known_since_us != b->known_since_us || a->n_findings != b->n_findings ||
+		!same_text(a->role, b->role) || !same_text(a->fit, b->fit))
+		return false;
+	for (i = 0; i < a->n_findings; i++)
+		if (!same_finding(&a->findings[i], &b->findings[i]))
+			return false;
+	return true;
+}
+
+bool record_same_row(const struct row *a, const struct row *b)
+{
+	if (a == b)
+		return true;
+	return a && b && a->s->hash == b->s->hash && strcmp(a->s->id, b->s->id) == 0 &&
+	       same_verdict(&a->v, &b->v);
+}
+
+/* A row as it is, and as it was; now NULL: it is gone. */
+struct change {
+	const struct row *now, *before;
+};
+
+struct changes {
+	struct change *at;
+	size_t n, cap;
+	size_t gone;
+};
+
+static void changes_add(struct changes *c, const struct row *now, const struct row *before)
+{
+	MEM_GROW(c->at, c->n, c->cap);
+	c->at[c->n++] = (struct change){ now, before };
+	c->gone += !now;
+}
+
+static const struct chunk *chunk_at(const struct snapshot *snap, size_t i)
+{
+	return snap && i < snap->n_chunks ? snap->chunks[i] : NULL;
+}
+
+/* The rows of those chunks that the two do not share: only they can differ. */
+static void note_rows(struct map *rows, const struct snapshot *snap, const struct snapshot *other)
+{
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; snap && i < snap->n_chunks; i++) {
+		struct chunk *chunk = snap->chunks[i];
+
+		for (k = 0; chunk != chunk_at(other, i) && k < chunk->n; k++)
+			map_put(rows, chunk->rows[k]->s->id, strlen(chunk->rows[k]->s->id),
+				chunk->rows[k]);
+	}
+}
+
+static void find_changes(
+	struct changes *c, const struct snapshot *before, const struct snapshot *now)
+{
+	struct map old;
+	struct map_entry *e;
+	size_t i, pos = 0;
+	uint32_t k;
+
+	map_init(&old);
+	note_rows(&old, before, now);
+	for (i = 0; i < now->n_chunks; i++) {
+		const struct chunk *chunk = now->chunks[i];
+
+		for (k = 0; chunk != chunk_at(before, i) && k < chunk->n; k++) {
+			const struct row *row = chunk->rows[k];
+			const struct row *was = map_remove(&old, row->s->id, strlen(row->s->id));
+
+			if (!record_same_row(was, row))
+				changes_add(c, row, was);
+		}
+	}
+	while ((e = map_next(&old, &pos)))
+		changes_add(c, NULL, e->value);
+	map_release(&old);
+}
+
+/* ---- a snapshot ---- */
+
+static bool same_hidden(const struct snapshot *a, const struct snapshot *b)
+{
+	size_t i;
+
+	if (a->n_hidden != b->n_hidden)
+		return false;
+	for (i = 0; i < a->n_hidden; i++)
+		if (!same_text(a->hidden[i].what, b->hidden[i].what) ||
+			!same_text(a->hidden[i].remedy, b->hidden[i].remedy))
+			return false;
+	return true;
+}
+
+static bool same_head(const struct snapshot *a, const struct snapshot *b)
+{
+	return a && a->state == b->state && a->live == b->live && same_text(a->error, b->error) &&
+	       (!b->error || a->error_since_us == b->error_since_us) &&
+	       same_text(a->server, b->server) && same_hidden(a, b) &&
+	       record_same_row(a->self, b->self);
+}
+
+static void put_hidden(struct record_writer *w, const struct snapshot *snap)
+{
+	size_t i;
+
+	put_key(w, "hidden");
+	put_open(w, '[');
+	for (i = 0; i < snap->n_hidden; i++) {
+		put_open(w, '{');
+		put_key(w, "what");
+		put_text(w, w->redact ? "something (its name is left out)" : snap->hidden[i].what);
+		put_key(w, "remedy");
+		put_text(w, w->redact ? NULL : snap->hidden[i].remedy);
+		put_close(w, '}');
+	}
+	put_close(w, ']');
+}
+
+static void put_cost(struct record_writer *w, const struct source_cost *cost)
+{
+	put_key(w, "cost");
+	put_open(w, '{');
+	put_key(w, "requests");
+	put_int(w, (int64_t)cost->requests);
+	put_key(w, "bytes_in");
+	put_int(w, (int64_t)cost->bytes_in);
+	put_key(w, "bytes_out");
+	put_int(w, (int64_t)cost->bytes_out);
+	put_key(w, "round_trip_ms");
+	put_number(w, cost->round_trip_ms);
+	put_close(w, '}');
+}
+
+static void put_error(struct record_writer *w, const struct snapshot *snap)
+{
+	put_key(w, "error");
+	put_text(w, snap->error && w->redact ? "an error; what it said is left out" : snap->error);
+	put_key(w, "error_since");
+	put_time(w, snap->error ? snap->error_since_us : TIME_UNKNOWN);
+}
+
+/* What a source is, beside its rows. */
+static void put_head(struct record_writer *w, const struct snapshot *snap)
+{
+	put_key(w, "head");
+	put_open(w, '{');
+	put_key(w, "state");
+	put_text(w, source_state_word(snap->state));
+	put_key(w, "live");
+	put_bool(w, snap->live);
+	put_error(w, snap);
+	put_key(w, "server");
+	put_text(w,
+		snap->server && w->redact ? redact_version(w->redact, snap->server) : snap->server);
+	put_hidden(w, snap);
+	put_cost(w, &snap->cost);
+	put_key(w, "self");
+	if (snap->self) {
+		put_open(w, '{');
+		put_row(w, snap->self, NULL);
+		put_close(w, '}');
+	} else {
+		put_null(w);
+	}
+	put_close(w, '}');
+}
+
+static void put_frame(struct record_writer *w, const struct snapshot *snap,
+	const struct snapshot *before, const struct changes *c)
+{
+	put_line(w, "frame");
+	put_at(w);
+	put_key(w, "source");
+	put_name(w, snap->source);
+	put_key(w, "whole");
+	put_bool(w, !before);
+	put_key(w, "rows");
+	put_int(w, (int64_t)(c->n - c->gone));
+	put_key(w, "gone");
+	put_int(w, (int64_t)c->gone);
+	put_key(w, "seen");
+	put_moment(w, snap->picture_ms);
+	if (!same_head(before, snap))
+		put_head(w, snap);
+	put_line_end(w);
+}
+
+static void put_row_line(struct record_writer *w, const struct snapshot *snap,
+	const struct row *row, const struct row *before)
+{
+	put_line(w, "row");
+	put_key(w, "source");
+	put_name(w, snap->source);
+	put_key(w, "id");
+	put_id(w, row->s->id);
+	put_row(w, row, before);
+	if (w->cut) {
+		put_key(w, "cut");
+		put_bool(w, true);
+	}
+}
+
+static void put_gone_line(
+	struct record_writer *w, const struct snapshot *snap, const struct row *row)
+{
+	put_line(w, "gone");
+	put_key(w, "source");
+	put_name(w, snap->source);
+	put_key(w, "id");
+	put_id(w, row->s->id);
+	put_line_end(w);
+}
+
+static void put_change(struct record_writer *w, const struct snapshot *snap, const struct change *c)
+{
+	if (!c->now) {
+		put_gone_line(w, snap, c->before);
+		return;
+	}
+	put_row_line(w, snap, c->now, c->before);
+	if (put_line_end(w))
+		return;
+	/* Of a queue that fills a line of many megabytes the first are kept. */
+	w->most = CUT_MOST;
+	put_row_line(w, snap, c->now, NULL);
+	put_line_end(w);
+	w->most = UINT32_MAX;
+}
+
+void record_snapshot(
+	struct record_writer *w, const struct board *board, size_t i, const struct snapshot *before)
+{
+	const struct snapshot *snap = board->snapshots[i];
+	struct changes c = { NULL, 0, 0, 0 };
+	size_t k;
+
+	record_now(w, board);
+	if (snap == before)
+		return;
+	find_changes(&c, before, snap);
+	if (before && !c.n && same_head(before, snap)) {
+		if (snap->picture_ms != before->picture_ms) {
+			put_line(w, "seen");
+			put_key(w, "source");
+			put_name(w, snap->source);
+			put_key(w, "seen");
+			put_moment(w, snap->picture_ms);
+			put_line_end(w);
+		}
+		return;
+	}
+	put_frame(w, snap, before, &c);
+	for (k = 0; k < c.n; k++)
+		put_change(w, snap, &c.at[k]);
+	free(c.at);
+}
+
+/* ---- roles, and across the sources ---- */
+
+static void put_judged_line(struct record_writer *w, const char *kind, const char *name_key,
+	const char *name, const struct row *row)
+{
+	put_line(w, kind);
+	put_key(w, name_key);
+	put_name(w, name);
+	if (row) {
+		put_verdict(w, row);
+	} else {
+		put_key(w, "verdict");
+		put_null(w);
+	}
+	put_line_end(w);
+}
+
+static bool same_judged(const struct row *a, const struct row *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a == b || same_verdict(&a->v, &b->v);
+}
+
+void record_verdicts(struct record_writer *w, const struct board *board, const struct board *before)
+{
+	size_t i;
+
+	record_now(w, board);
+	for (i = 0; i < board->n_roles && i < RECORD_ROLES_MAX; i++) {
+		const struct row *was = before ? before->roles[i].self : NULL;
+
+		if (!same_judged(was, board->roles[i].self))
+			put_judged_line(w, "role", "role", board->roles[i].role->name,
+				board->roles[i].self);
+	}
+	for (i = 0; i < board->n_snapshots && i < RECORD_SOURCES_MAX; i++) {
+		const struct row *was = before ? before->cross[i] : NULL;
+
+		if (!same_judged(was, board->cross[i]))
+			put_judged_line(
+				w, "cross", "source", board->snapshots[i]->source, board->cross[i]);
+	}
+}
+
+/* ---- events, acts, the end ---- */
+
+static const char *const holds[] = {
+	[EVENT_NO_HOLD] = "none",
+	[EVENT_TOOK] = "took",
+	[EVENT_SEEN] = "seen",
+	[EVENT_LAST_SEEN] = "last-seen",
+	[EVENT_LET_GO] = "let-go",
+};
+
+void record_event(struct record_writer *w, const struct event *e)
+{
+	put_line(w, "event");
+	put_key(w, "at");
+	put_time(w, e->at_us);
+	put_key(w, "source");
+	put_name(w, e->source);
+	put_key(w, "id");
+	put_id(w, e->id);
+	put_key(w, "what");
+	put_text(w, e->what);
+	put_key(w, "token");
+	put_big(w, e->token);
+	put_key(w, "text");
+	put_text(w, w->redact ? "(what it said is left out)" : e->text);
+	put_key(w, "hold");
+	put_text(w, holds[e->hold]);
+	put_key(w, "holder");
+	put_name(w, e->holder);
+	put_key(w, "key");
+	put_path(w, e->key);
+	put_line_end(w);
+}
+
+void record_act(struct record_writer *w, const char *audit_line)
+{
+	size_t len = strlen(audit_line);
+
+	if (w->redact || len < 2 || len > ACT_LINE_MAX || audit_line[0] != '{' ||
+		audit_line[len - 1] != '}' || memchr(audit_line, '\n', len))
+		return;
+	put_line(w, "act");
+	put_at(w);
+	put_key(w, "audit");
+	str_add_mem(&w->text, audit_line, len);
+	w->comma = true;
+	put_line_end(w);
+}
+
+void record_end(struct record_writer *w, const char *why)
+{
+	put_line(w, "end");
+	put_at(w);
+	put_key(w, "why");
+	put_text(w, why);
+	put_line_end(w);
+}
