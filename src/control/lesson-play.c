@@ -171,6 +171,26 @@ static void play_steps(struct play *p)
 	}
 }
 
+/* What the timeline is to draw must be there to be drawn. */
+static void check_watched(struct play *p)
+{
+	const char *const *watch = p->run->lesson->watch;
+	struct debrief *d = lesson_run_debrief(p->run);
+	size_t i;
+
+	for (; *watch; watch++) {
+		size_t len = strlen(*watch);
+
+		for (i = 0; i < d->n_bands; i++)
+			if (d->bands[i].head && strncmp(d->bands[i].head, *watch, len) == 0)
+				break;
+		if (i == d->n_bands)
+			str_addf(p->faults, "%s: 'watch' names %s, of which nothing is told\n",
+				p->run->scenario->name, *watch);
+	}
+	debrief_free(d);
+}
+
 void lesson_run_play(struct lesson_run *run, const struct lesson_way *way, const char *state_dir,
 	struct str *ret_faults)
 {
@@ -182,5 +202,6 @@ void lesson_run_play(struct lesson_run *run, const struct lesson_way *way, const
 	play_steps(&p);
 	while (!is_over(run))
 		drive_to(p.drive, drive_now_ms(p.drive) + END_LOOK_MS);
+	check_watched(&p);
 	drive_free(p.drive);
 }

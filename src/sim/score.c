@@ -21,7 +21,9 @@ void score_clock(char *buf, int64_t ms)
 
 void score_seconds(char *buf, int64_t ms)
 {
-	if (ms % 1000)
+	if (ms > 0 && ms < 100)
+		snprintf(buf, SCORE_CLOCK_MAX, "<0.1 s");
+	else if (ms % 1000)
 		snprintf(buf, SCORE_CLOCK_MAX, "%" PRId64 ".%d s", ms / 1000,
 			(int)(ms % 1000 / 100));
 	else

@@ -86,7 +86,7 @@ class Lessons(unittest.TestCase):
     def test_what_is_wrong_is_named(self):
         for args, code, says in (
                 (("S99",), 66, "there is no lesson 'S99'"),
-                (("./nothing.yaml",), 78, "nothing.yaml"),
+                (("./nothing.yaml",), 66, "nothing.yaml"),
                 ((self.lessons[0]["number"], "--script", "nonsense"), 64, "has no way 'nonsense'; there are "),
                 ((self.lessons[0]["number"], "--inject", "at: 1s, paus: {process: x}"), 78, "--inject:1:10: unknown key 'paus'"),
                 ((self.lessons[0]["number"], "--inject", "at: 1s, pause: {process: nobody-at-all, for: 1s}"), 78, "nobody-at-all")):
@@ -94,6 +94,19 @@ class Lessons(unittest.TestCase):
                 done = self.home.baton("train", *args)
                 self.assertEqual((done.code, done.out), (code, ""), done)
                 self.assertIn(says, done.err)
+
+
+class Example(unittest.TestCase):
+    """The whole example of doc/scenario-format.md."""
+
+    def test_it_loads_and_its_ways_give_what_they_say(self):
+        path = os.path.join(TOP, "doc", "example-lesson.yaml")
+        with Home() as home:
+            for way, least, most in (("stop-then-wait", 90, 100), ("release-first", 0, 40), ("nothing", 30, 60)):
+                with self.subTest(way=way):
+                    done = home.baton("train", path, "--script", way, "--json")
+                    self.assertEqual((done.code, done.err), (0, ""), done)
+                    self.assertTrue(least <= json.loads(done.out)["score"] <= most, done.out)
 
 
 if __name__ == "__main__":
