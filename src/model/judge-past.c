@@ -110,7 +110,8 @@ static bool was_a_leader(const struct judging *j, const struct remembered_past *
 	int64_t held_us;
 
 	if (j->s->mechanism == MECH_ETCD_ELECTION || j->s->mechanism == MECH_ETCD_KEY ||
-		j->s->mechanism == MECH_K8S_LEASE || j->s->mechanism == MECH_ZK_ELECTION)
+		j->s->mechanism == MECH_K8S_LEASE || j->s->mechanism == MECH_ZK_ELECTION ||
+		j->s->mechanism == MECH_SQL_LEASE)
 		return true;
 	return p->previous_since_us != TIME_UNKNOWN && p->previous_until_us != TIME_UNKNOWN &&
 	       !__builtin_sub_overflow(p->previous_until_us, p->previous_since_us, &held_us) &&
@@ -199,7 +200,9 @@ static void judge_overlap(struct judging *j)
 		j->s->mechanism != MECH_K8S_LEASE) {
 		clock_format_age(left, p->previous_left_ms);
 		snprintf(why, sizeof(why),
-			j->s->mechanism == MECH_ZK_ELECTION
+			j->s->mechanism == MECH_SQL_LEASE
+				? " Its time still had %s: the row was changed by hand."
+			: j->s->mechanism == MECH_ZK_ELECTION
 				? " Its session still had %s: the znode was deleted, or the "
 				  "session closed."
 				: " Its lease still had %s: the key was deleted, or the lease "

@@ -38,9 +38,12 @@ enum {
 	RULE_LEASE = MECHANISM_BIT(MECH_K8S_LEASE),
 	RULE_CRONJOB = MECHANISM_BIT(MECH_K8S_CRONJOB),
 	RULE_ZK = MECHANISM_BIT(MECH_ZK_ELECTION),
+	RULE_ROW = MECHANISM_BIT(MECH_SQL_LEASE),
+	RULE_LEDGER = MECHANISM_BIT(MECH_RUN_LEDGER),
+	RULE_DAG = MECHANISM_BIT(MECH_AIRFLOW_DAG),
 	/* What changes hands. A CronJob does not: a new run for each slot is its work. */
-	RULE_HANDS = RULE_PG | RULE_ETCD | RULE_LEASE | RULE_ZK,
-	RULE_ALL = RULE_HANDS | RULE_CRONJOB,
+	RULE_HANDS = RULE_PG | RULE_ETCD | RULE_LEASE | RULE_ZK | RULE_ROW,
+	RULE_ALL = RULE_HANDS | RULE_CRONJOB | RULE_LEDGER | RULE_DAG,
 };
 
 struct judge_rule {
@@ -56,6 +59,7 @@ extern const struct judge_rule judge_rules_lease[];
 extern const struct judge_rule judge_rules_zk[];
 extern const struct judge_rule judge_rules_runs[];
 extern const struct judge_rule judge_rules_cron[];
+extern const struct judge_rule judge_rules_table[];
 extern const struct judge_rule judge_rules_past[];
 
 /* The state is the worst that any rule says. */

@@ -257,6 +257,11 @@ void judge_singleton(const struct judge_input *in, struct verdict_draft *out)
 	case MECH_ZK_ELECTION:
 		judging_run(&j, judge_rules_zk);
 		break;
+	case MECH_SQL_LEASE:
+	case MECH_RUN_LEDGER:
+	case MECH_AIRFLOW_DAG:
+		judging_run(&j, judge_rules_table);
+		break;
 	case MECH_K8S_LEASE:
 		judging_run(&j, judge_rules_lease);
 		break;

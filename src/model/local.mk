@@ -22,6 +22,7 @@ src_libmodel_a_SOURCES = \
 	src/model/judge-pg.c \
 	src/model/judge-runs.c src/model/judge-runs.h \
 	src/model/judge-source.c \
+	src/model/judge-table.c \
 	src/model/judge-zk.c \
 	src/model/memory.c src/model/memory.h \
 	src/model/memory-format.c \

@@ -70,7 +70,8 @@ uint32_t singleton_count(const struct singleton *s, enum claim_kind kind)
 
 bool singleton_is_job(const struct singleton *s)
 {
-	return s->mechanism == MECH_K8S_CRONJOB || s->schedule || s->n_runs;
+	return s->mechanism == MECH_K8S_CRONJOB || s->mechanism == MECH_AIRFLOW_DAG ||
+	       s->mechanism == MECH_RUN_LEDGER || s->schedule || s->n_runs;
 }
 
 uint32_t singleton_runs(const struct singleton *s, enum tristate alive)

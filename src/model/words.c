@@ -44,6 +44,8 @@ static const struct word token_kind_words[] = {
 		.help = "the etcd revision at which the leader's key was made" },
 	[TOKEN_LEASE_TRANSITIONS] = { .word = "lease_transitions",
 		.help = "how often the Lease changed hands" },
+	[TOKEN_ROW] = { .word = "row_token",
+		.help = "a number in the row that rises with each new owner" },
 	[TOKEN_CZXID] = { .word = "czxid",
 		.help = "the ZooKeeper transaction that made the leader's znode" },
 };
@@ -115,6 +117,7 @@ const char *token_kind_plain(enum token_kind k)
 	return k == TOKEN_CREATE_REVISION     ? "create revision"
 	       : k == TOKEN_LEASE_TRANSITIONS ? "lease transitions"
 	       : k == TOKEN_CZXID             ? "czxid"
+	       : k == TOKEN_ROW               ? "token of the row"
 					      : "no fencing token";
 }
 

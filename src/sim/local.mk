@@ -15,6 +15,7 @@ src_libsim_a_SOURCES = \
 	src/sim/happenings.def \
 	src/sim/lease-client.c src/sim/lease-client.h \
 	src/sim/measures.def \
+	src/sim/ledger.c src/sim/ledger.h \
 	src/sim/net.c src/sim/net.h \
 	src/sim/postgres.c src/sim/postgres.h \
 	src/sim/postgres-call.c \

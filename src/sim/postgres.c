@@ -246,6 +246,7 @@ void simpg_promote(struct world *w, struct simpg_server *s)
 	if (!s->in_recovery)
 		return;
 	s->in_recovery = false;
+	s->promoted_ms = world_now_ms(w);
 	s->timeline = (s->primary ? s->primary->timeline : s->timeline) + 1;
 	if (s->primary)
 		copy_prepared(w, s);

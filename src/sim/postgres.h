@@ -145,6 +145,7 @@ struct simpg_server {
 	struct simpg_server *primary; /* it is, or was, a standby of that one; NULL */
 	bool in_recovery;
 	int64_t lag_ms; /* of a standby: so far behind is what it has */
+	int64_t promoted_ms;
 	int64_t system_identifier;
 	int timeline;
 	int version; /* server_version_num */

@@ -57,6 +57,7 @@ src_libsource_a_SOURCES = \
 	src/source/sim-etcd.c src/source/sim-etcd.h \
 	src/source/sim-etcd-act.c \
 	src/source/sim-etcd-view.c \
+	src/source/sim-ledger.c \
 	src/source/sim-postgres.c src/source/sim-postgres.h \
 	src/source/sim-postgres-act.c \
 	src/source/sim-postgres-hash.c \

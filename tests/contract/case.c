@@ -187,6 +187,8 @@ static enum token_kind token_of(const json_t *row)
 
 	if (strcmp(mechanism, mechanism_word(MECH_ZK_ELECTION)->word) == 0)
 		return TOKEN_CZXID;
+	if (strcmp(mechanism, mechanism_word(MECH_SQL_LEASE)->word) == 0)
+		return TOKEN_ROW;
 	return is_lease(row) ? TOKEN_LEASE_TRANSITIONS : TOKEN_CREATE_REVISION;
 }
 
@@ -393,7 +395,8 @@ struct singleton *case_singleton(struct draft *d, const json_t *row, const struc
 	add_claims(d, CLAIM_WAITER, row, "waiters", clock);
 	add_claims(d, CLAIM_FORMER, row, "former", clock);
 	add_claims(d, CLAIM_MEMBER, row, "members", clock);
-	if (mechanism == MECH_K8S_CRONJOB)
+	if (mechanism == MECH_K8S_CRONJOB || mechanism == MECH_RUN_LEDGER ||
+		mechanism == MECH_AIRFLOW_DAG)
 		add_runs(d, row, clock);
 	return draft_finish(d);
 }
