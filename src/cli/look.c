@@ -178,8 +178,10 @@ void look_start(struct look *look)
 {
 	if (look->drive)
 		return;
-	if (look->scenario)
+	if (look->scenario) {
+		vclock_set(sim_host_vclock(look->scenario->host), look->scenario->opens_ms);
 		vclock_speed(sim_host_vclock(look->scenario->host), SPEED_REAL);
+	}
 	fleet_start(look->fleet);
 }
 

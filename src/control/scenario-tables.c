@@ -21,6 +21,10 @@ static const struct option_def top_options[] = {
 		.fallback = "1",
 		.help = "Where its dice begin: the same seed gives the same world, byte for byte. "
 			"--seed overrides it." },
+	{ .name = "opens",
+		.type = OPTION_DURATION,
+		.fallback = "0s",
+		.help = "How long it has lived when a console opens on it." },
 	{ .name = "world", .type = OPTION_MAP, .required = true, .help = "Of what it is made." },
 	{ .name = "sources",
 		.type = OPTION_MAPS,
@@ -76,7 +80,7 @@ static const struct option_def fault_options[] = {
 	{ .name = "vary",
 		.type = OPTION_INT,
 		.fallback = "0",
-		.help = "By so many percent `at` and `every` differ, by the seed." },
+		.help = "By so many percent `every` differs from time to time, by the seed." },
 	{ .name = NULL },
 };
 

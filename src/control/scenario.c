@@ -274,7 +274,7 @@ static int load_fault(const struct loading *l, const struct yaml_node *item, str
 		return options_fail(
 			l->check, yaml_get(item, "every"), "'every' must be at least 100ms");
 	vary_length(l, &f->values);
-	at_ms = sim_random_vary(world_random(l->world), vary_ms(l, at_ms), f->vary);
+	at_ms = vary_ms(l, at_ms);
 	world_at(l->world, at_ms, fault_due, f, 0, 0);
 	return 0;
 }
@@ -440,6 +440,7 @@ static int load_begin(struct loading *l, const struct scenario_options *options)
 			"'start' must be a time in UTC such as 2026-03-03T03:12:00Z");
 	l->s->title = option_value_text(&v, "title");
 	l->s->about = option_value_text(&v, "about");
+	l->s->opens_ms = option_value_int(&v, "opens");
 	l->s->seed = options->has_seed ? options->seed : (uint64_t)option_value_int(&v, "seed");
 	l->world = world_new(l->s->seed, start_us);
 	sim_fleet_make(l->world);

@@ -21,6 +21,7 @@ struct scenario {
 	const char *title; /* NULL: none was said */
 	const char *about; /* NULL */
 	uint64_t seed;
+	int64_t opens_ms; /* how long it has lived when a console opens on it */
 	struct sim_host *host;
 	struct settings *settings; /* its sources, roles, names and thresholds */
 	struct yaml_node *root;    /* checked; a lesson's own sections are read from it */

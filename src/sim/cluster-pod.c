@@ -569,6 +569,7 @@ static void launch(struct cluster_pod *pod)
 		struct pod_program *g;
 
 		pod->process = process_new(c->world, pod->o.name, pod->node->machine, pod->o.name);
+		pod->process->brief = true;
 		g = pod->program = program_new(c, pod->process);
 		cluster_work_copy(&g->work, pod->work);
 		g->pod = pod;

@@ -59,6 +59,7 @@ struct process {
 	int64_t restart_after_ms; /* by its supervisor after a crash; -1: it has none */
 	int restarts;
 	bool hidden;   /* no row of the `fleet` source */
+	bool brief;    /* made for one piece of work: once it ended, it has no row any more */
 	char *about;   /* one sentence for that row; NULL */
 	char *blocked; /* why it can't be restarted; NULL */
 	struct program *programs;

@@ -18,7 +18,9 @@ enum {
 
 static bool process_shown(const struct thing *t)
 {
-	return !((const struct process *)t)->hidden;
+	const struct process *p = (const struct process *)t;
+
+	return !p->hidden && !(p->brief && p->life && !process_lives(p));
 }
 
 static const char *process_condition(const struct world *w, const struct process *p)
@@ -301,9 +303,22 @@ static const struct thing_ops fleet_ops = { .kind = "fleet", .free = fleet_thing
 
 void sim_fleet_make(struct world *w)
 {
-	struct fleet_thing *f = xcalloc(1, sizeof(*f));
+	static const char *const names[] = { "all", "processes", "machines" };
+	size_t i;
 
-	world_add(w, &f->thing, &fleet_ops, "all");
+	for (i = 0; i < ARRAY_LEN(names); i++) {
+		struct fleet_thing *f = xcalloc(1, sizeof(*f));
+
+		world_add(w, &f->thing, &fleet_ops, names[i]);
+	}
+}
+
+/* Whether this picture has the rows of a kind. */
+static bool has_kind(const struct thing *fleet, const struct sim_fleet_kind *k)
+{
+	return str_eq(fleet->name, "all") ||
+	       (str_eq(fleet->name, "processes") && k->ops == &process_ops) ||
+	       (str_eq(fleet->name, "machines") && k->ops == &machine_ops);
 }
 
 /* The kinds of all parts, one after another: k moves on, and part from part. */
@@ -337,7 +352,7 @@ static void tell_one(
 	struct draft *d = round_draft(r);
 	struct str path;
 
-	if (k->shown && !k->shown(t))
+	if (!has_kind(s->thing, k) || (k->shown && !k->shown(t)))
 		return;
 	str_init(&path, 1024);
 	str_addf(&path, "%s/%s", k->word, t->name);

@@ -48,7 +48,8 @@ struct sim_fleet_kind {
 /* What a process' owner answers who is asked how it is: the programs' sentences. */
 void sim_fleet_answer(const struct world *w, const struct process *p, char *buf, size_t size);
 
-/* The thing that a scenario's source shows as {fleet: all}; made for each world. */
+/* The things that a scenario's source shows as {fleet: all}, {fleet: processes} (without servers
+ * and the like) or {fleet: machines}; made for each world. */
 void sim_fleet_make(struct world *w);
 
 #endif
