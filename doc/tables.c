@@ -7,6 +7,7 @@
 #include "control/lesson.h"
 #include "control/lesson-inside.h"
 #include "control/options.h"
+#include "control/scenario.h"
 #include "show/json.h"
 #include "source/act.h"
 
@@ -306,6 +307,22 @@ static void print_warnings(struct json_writer *j)
 	jw_list_end(j);
 }
 
+/* What may stand in a scenario: the tables of all parts of the built-in world. */
+static void print_scenario(struct json_writer *j)
+{
+	struct scenario_tables *t = scenario_tables_new();
+
+	jw_key(j, "scenario");
+	jw_map(j);
+	print_options(j, "top", t->top);
+	print_options(j, "world", t->world);
+	print_options(j, "programs", t->programs);
+	print_options(j, "source", t->source);
+	print_options(j, "fault", t->fault);
+	jw_map_end(j);
+	scenario_tables_free(t);
+}
+
 /* What may stand under `lesson:`: each map's own table. */
 static void print_lesson(struct json_writer *j)
 {
@@ -385,6 +402,7 @@ int main(void)
 	print_acts(&j);
 	print_gate(&j);
 	print_warnings(&j);
+	print_scenario(&j);
 	print_lesson(&j);
 	print_measures(&j);
 	jw_map_end(&j);

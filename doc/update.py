@@ -180,6 +180,36 @@ def md_keys(options):
     return md_table(("key", "takes", "what it is"), rows)
 
 
+def md_parts(options, title):
+    """Each map under its own key."""
+    out = []
+    for o in options:
+        out += ["", title.format(o["name"]), "", o["help"], ""]
+        out += md_keys(o["fields"]) if o["fields"] else ["It takes nothing."]
+    return out
+
+
+def md_top(tables):
+    return md_keys(tables["scenario"]["top"])
+
+
+def md_world(tables):
+    return md_parts(tables["scenario"]["world"], "`{}:`, a list")[1:]
+
+
+def md_programs(tables):
+    return md_parts(tables["scenario"]["programs"], "`{}`")[1:]
+
+
+def md_sources(tables):
+    return md_keys(tables["scenario"]["source"])
+
+
+def md_faults(tables):
+    faults = tables["scenario"]["fault"]
+    return md_keys([f for f in faults if f["type"] != "a map"]) + md_parts([f for f in faults if f["type"] == "a map"], "`{}`")
+
+
 def md_lesson(tables):
     """The keys under `lesson:`, map by map; a star marks those that must be there."""
     out = ["A star marks the keys that must be there."]
@@ -194,7 +224,8 @@ def md_example(_tables):
 
 
 MARKDOWN = {"safety.md": {"machine": md_machine, "acts": md_acts, "warnings": md_warnings},
-            "scenario-format.md": {"measures": md_measures, "lesson": md_lesson, "example": md_example}}
+            "scenario-format.md": {"top": md_top, "world": md_world, "programs": md_programs, "sources": md_sources,
+                                   "faults": md_faults, "measures": md_measures, "lesson": md_lesson, "example": md_example}}
 
 
 def markdown(text, parts, tables):
@@ -268,13 +299,27 @@ def map_schema(options, maps):
 
 def scenario_schema(tables):
     """The JSON Schema of scenarios, for editors: what the program itself checks, without what one key asks of another."""
-    maps = tables["lesson"]
+    maps, scenario = tables["lesson"], tables["scenario"]
+    one = {o["name"]: map_schema(o["fields"], {}) for o in scenario["programs"]}
+    world = {o["name"]: {"description": o["help"], "type": "array", "items": map_schema(o["fields"], {})} for o in scenario["world"]}
+    world["processes"]["items"]["properties"]["runs"] = {"type": "array", "items": {"$ref": "#/$defs/program"}}
+    fault = map_schema(scenario["fault"], {})
+    for o in scenario["fault"]:
+        if o["type"] == "a map":
+            fault["properties"][o["name"]] = {"description": o["help"], **map_schema(o["fields"], {})}
+    top = map_schema(scenario["top"], {})
+    top["properties"].update({
+        "world": {"$ref": "#/$defs/world"}, "lesson": {"$ref": "#/$defs/lesson"},
+        "sources": {"type": "array", "items": map_schema(scenario["source"], {})},
+        "faults": {"type": "array", "items": {"$ref": "#/$defs/fault"}}})
     return json.dumps({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A scenario of baton's built-in fleet",
-        "type": "object",
-        "properties": {"lesson": {"$ref": "#/$defs/lesson"}},
-        "$defs": {name: map_schema(options, maps) for name, options in maps.items()},
+        **top,
+        "$defs": {"world": {"type": "object", "additionalProperties": False, "properties": world},
+                  "program": {"type": "object", "additionalProperties": False, "minProperties": 1, "maxProperties": 1, "properties": one},
+                  "fault": fault,
+                  **{name: map_schema(options, maps) for name, options in maps.items()}},
     }, indent=1) + "\n"
 
 
