@@ -1,5 +1,9 @@
 # One file each; a new one only needs its name here.
 scenario_files = \
+	scenarios/S04.yaml \
+	scenarios/S05.yaml \
+	scenarios/S06.yaml \
+	scenarios/S11.yaml \
 	scenarios/demo.yaml
 scenariosdir = $(pkgdatadir)/scenarios
 dist_scenarios_DATA = $(scenario_files)

@@ -167,12 +167,23 @@ static void session_start(struct world *w, struct program *g)
 	open_session(w, s);
 }
 
+/* One that is stuck in its work does not come to its end by itself, and is killed in the end. */
+static bool is_stuck(const struct sim_etcd_session *s)
+{
+	const struct sim_etcd_candidate *c;
+
+	for (c = s->first; c; c = c->next)
+		if (c->through >= 0 && c->stage == SIM_ETCD_LEADS && !c->works)
+			return true;
+	return false;
+}
+
 /* Session.Close revokes the lease; one that is killed leaves it to its time. */
 static void session_ended(struct world *w, struct program *g, enum process_end how)
 {
 	struct sim_etcd_session *s = session_of(g);
 
-	if (how == PROCESS_END_STOPPED && s->lease)
+	if (how == PROCESS_END_STOPPED && s->lease && !is_stuck(s))
 		ask(w, s, SIM_ETCD_OP_REVOKE, s->lease, NULL);
 	s->lease = 0;
 	s->epoch++;

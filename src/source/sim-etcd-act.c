@@ -187,6 +187,7 @@ static void send_revoke(
 
 		sim_etcd_revoke(a->s->world, sim, l, "an operator revoked its lease");
 		sim_acted(a->s, order, "the lease of %s was revoked, with %zu keys", a->t.key.s, n);
+		world_count(a->s->world, "keys-destroyed", (int64_t)n - 1);
 		etcd_say_revoked(sim->revision, effect);
 	}
 	etcd_now_release(&now);

@@ -103,7 +103,8 @@ static const struct sim_thing things[] = {
 	{ .word = "etcd",
 		.help = "An etcd: keys with revisions, leases, watches, and members that vote for "
 			"a "
-			"leader.",
+			"leader. It counts keys-destroyed: those that went with a lease that the "
+			"operator revoked, besides the one that it was about.",
 		.options = etcd_options,
 		.make = make_etcd },
 	{ .word = NULL },
