@@ -133,6 +133,26 @@ static void value_text(char *buf, size_t size, bool ms, int64_t value)
 		snprintf(buf, size, "%" PRId64, value);
 }
 
+/* "6 s (4 points for each 1 s beyond 30 s)" */
+static void cost_line(struct score *s, const struct score_cost *cost, int64_t value, int taken)
+{
+	bool ms = measure_word(cost->measure.kind)->ms;
+	char counted[SCORE_CLOCK_MAX], per[SCORE_CLOCK_MAX], spare[SCORE_CLOCK_MAX];
+
+	value_text(counted, sizeof(counted), ms, value);
+	value_text(per, sizeof(per), ms, cost->per);
+	value_text(spare, sizeof(spare), ms, cost->free);
+	if (!cost->costs)
+		line(s, "", 0, 0, "%s: %s", cost->text, counted);
+	else if (cost->free)
+		line(s, "", -taken, 0, "%s: %s (%" PRId64 " for each %s beyond %s)", cost->text,
+			counted, cost->costs, per, spare);
+	else
+		line(s, "", -taken, 0, "%s: %s (%" PRId64 " for each%s%s)", cost->text, counted,
+			cost->costs, ms || cost->per > 1 ? " " : "",
+			ms || cost->per > 1 ? per : "");
+}
+
 static void score_safety(struct score *s, const struct score_rules *rules, const struct account *a)
 {
 	size_t head = s->n_lines, i;
@@ -140,19 +160,10 @@ static void score_safety(struct score *s, const struct score_rules *rules, const
 
 	line(s, "safety", 0, SCORE_SAFETY, "%s", "");
 	for (i = 0; i < rules->n_costs; i++) {
-		const struct score_cost *cost = &rules->costs[i];
-		bool ms = measure_word(cost->measure.kind)->ms;
-		int taken = cost_of(cost, a->values[i]);
-		char value[SCORE_CLOCK_MAX], spare[SCORE_CLOCK_MAX];
+		int taken = cost_of(&rules->costs[i], a->values[i]);
 
-		value_text(value, sizeof(value), ms, a->values[i]);
-		value_text(spare, sizeof(spare), ms, cost->free);
 		lost += taken;
-		if (cost->free)
-			line(s, "", -taken, 0, "%s: %s (%s cost nothing)", cost->text, value,
-				spare);
-		else
-			line(s, "", -taken, 0, "%s: %s", cost->text, value);
+		cost_line(s, &rules->costs[i], a->values[i], taken);
 	}
 	s->safety = lost > SCORE_SAFETY ? 0 : SCORE_SAFETY - lost;
 	s->lines[head].points = s->safety;
@@ -312,9 +323,10 @@ static void sum_up(struct score *s, const struct score_rules *rules, const struc
 		if (s->total > SCORE_DOUBLES_CAP)
 			s->total = SCORE_DOUBLES_CAP;
 		line(s, "cap", SCORE_DOUBLES_CAP, 0,
-			"%" PRIu64 " side effects happened twice on a resource that takes every "
+			"%" PRIu64 " side effect%s happened twice on a resource that takes every "
 			"write: at most %d in all",
-			a->unfenced_doubles, SCORE_DOUBLES_CAP);
+			a->unfenced_doubles, a->unfenced_doubles == 1 ? "" : "s",
+			SCORE_DOUBLES_CAP);
 	}
 	line(s, "total", s->total, 100, "%s", "");
 }
