@@ -30,6 +30,7 @@ src_libcontrol_a_SOURCES = \
 	src/control/scenario-tables.c \
 	src/control/drive.c src/control/drive.h \
 	src/control/session.c src/control/session.h \
+	src/control/session-past.c \
 	src/control/session-events.c src/control/session-events.h \
 	src/control/settings.c src/control/settings.h src/control/settings-inside.h \
 	src/control/settings-replay.c

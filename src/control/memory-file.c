@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "model/history.h"
 #include "model/memory.h"
 
 #include <dirent.h>
@@ -18,7 +19,8 @@
 #include <unistd.h>
 
 enum {
-	MEMORY_FILE_MAX = 128 * 1024 * 1024
+	MEMORY_FILE_MAX = 128 * 1024 * 1024,
+	HISTORY_FILE_MAX = 8 * 1024 * 1024 /* more than all that the bounds allow */
 };
 
 int memory_file_init(struct memory_file *file, const char *state_dir, const char *source,
@@ -176,6 +178,61 @@ int memory_file_save(struct memory_file *file, struct memory *memory, struct err
 		memory_file_note(file);
 		memory->dirty = false;
 	}
+	close(fd);
+	return rc;
+}
+
+static char *history_path(const struct memory_file *file)
+{
+	struct str path;
+
+	str_init(&path, 4096);
+	str_addf(&path, "%s.past", file->path);
+	return str_take(&path);
+}
+
+int memory_file_load_history(
+	struct memory_file *file, struct history *history, const char *source, struct err *err)
+{
+	char *path = history_path(file);
+	struct err why = { 0 };
+	struct str bytes;
+	int rc;
+
+	str_init(&bytes, HISTORY_FILE_MAX);
+	rc = fs_read(path, &bytes, &why);
+	if (!rc)
+		rc = history_read(history, source, bytes.s, bytes.len, &why);
+	if (rc == ERR_NOTFOUND)
+		rc = 0;
+	else if (rc)
+		err_set(err, rc, "what happened before can't be read from %s: %s", path, why.text);
+	str_release(&bytes);
+	free(path);
+	return rc;
+}
+
+int memory_file_save_history(struct memory_file *file, struct history *history, const char *source,
+	int64_t now_us, struct err *err)
+{
+	char *path;
+	struct str bytes;
+	int fd = memory_file_lock(file, err), rc;
+
+	if (fd < 0)
+		return fd;
+	path = history_path(file);
+	rc = memory_file_load_history(file, history, source, err);
+	str_init(&bytes, HISTORY_FILE_MAX);
+	if (!rc) {
+		history_trim(history, now_us);
+		history_write(history, &bytes);
+		rc = fs_write_atomic(path, bytes.s, bytes.len, err);
+	}
+	if (!rc)
+		history->dirty = false;
+	str_release(&bytes);
+	free(path);
 	close(fd);
 	return rc;
 }

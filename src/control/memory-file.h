@@ -1,10 +1,12 @@
 #ifndef CONTROL_MEMORY_FILE_H
 #define CONTROL_MEMORY_FILE_H
 
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
 struct err;
+struct history;
 struct memory;
 
 /*
@@ -33,6 +35,17 @@ void memory_file_release(struct memory_file *file);
  * it was.
  */
 int memory_file_load(struct memory_file *file, struct memory *memory, struct err *err);
+
+/*
+ * The history (model/history.h) of the same server, in PATH.past, a file of its own: an earlier
+ * program reads the memory on. An absent file is fine; one that can't be understood is left as it
+ * is, and said, and nothing is written over it. source: whose events they are.
+ */
+int memory_file_load_history(
+	struct memory_file *file, struct history *history, const char *source, struct err *err);
+/* Merges in what another program wrote meanwhile, forgets what is beyond the bounds, and writes. */
+int memory_file_save_history(struct memory_file *file, struct history *history, const char *source,
+	int64_t now_us, struct err *err);
 
 /* Merges in what another program wrote meanwhile, then writes. On failure the old file stands. */
 int memory_file_save(struct memory_file *file, struct memory *memory, struct err *err);

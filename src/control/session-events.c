@@ -12,11 +12,24 @@ enum {
 	RUNS_TOLD = 200, /* the newest: beyond that a pile is told by its finding */
 };
 
+/* Takes the event over: what is worth it is remembered for later runs, too. */
+static void send_event(struct session *s, struct event *e)
+{
+	if (s->file.path)
+		history_add(&s->history, e);
+	s->shared->event(s->shared->arg, e);
+}
+
+struct event *session_event_now(
+	const struct session *s, const char *id, int64_t token, const char *what, const char *text)
+{
+	return event_new(clock_wall_us(s->shared->clock), token, s->config->name, id, what, text);
+}
+
 static void emit(
 	struct session *s, const char *id, int64_t token, const char *what, const char *text)
 {
-	s->shared->event(s->shared->arg,
-		event_new(clock_wall_us(s->shared->clock), token, s->config->name, id, what, text));
+	send_event(s, session_event_now(s, id, token, what, text));
 }
 
 void session_event_source(struct session *s, const char *what, const char *text)
@@ -24,7 +37,8 @@ void session_event_source(struct session *s, const char *what, const char *text)
 	emit(s, NULL, 0, what, text);
 }
 
-static void add_tokens(struct str *text, const struct singleton *s, const struct observed *observed)
+void session_event_tokens(
+	struct str *text, const struct singleton *s, const struct observed *observed)
 {
 	if (!s->has_token)
 		return;
@@ -53,7 +67,7 @@ static bool hand_over_text(
 	else
 		return false;
 	if (!observed->freed)
-		add_tokens(text, s, observed);
+		session_event_tokens(text, s, observed);
 	return true;
 }
 
@@ -149,6 +163,25 @@ static bool is_state_news(const struct singleton *s, enum state before, enum sta
 	return before != after && !(calm && s->mechanism == MECH_K8S_CRONJOB);
 }
 
+/* A state that needs a person, or ends to: that others wait, or no more, is no matter of days. */
+static bool is_state_of_days(enum state before, enum state after)
+{
+	return before <= STATE_EXPIRING || after <= STATE_EXPIRING;
+}
+
+static void emit_state(struct session *s, const char *id, enum state before, enum state after)
+{
+	struct event *e;
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s > %s", state_word(before)->word, state_word(after)->word);
+	e = session_event_now(s, id, 0, "state", text);
+	if (is_state_of_days(before, after))
+		send_event(s, e);
+	else
+		s->shared->event(s->shared->arg, e);
+}
+
 /* Who held it from then on, or until then. */
 static void emit_hold(struct session *s, const struct singleton *facts,
 	const struct observed *observed, const char *text)
@@ -163,10 +196,10 @@ static void emit_hold(struct session *s, const struct singleton *facts,
 			       : holder        ? holder->identity
 					       : NULL;
 
-	s->shared->event(s->shared->arg,
-		event_held(clock_wall_us(s->shared->clock), facts->has_token ? facts->token : 0,
-			s->config->name, facts->id, hand_over_word(observed), text, hold, identity,
-			holder && !observed->freed ? holder->key : NULL));
+	send_event(
+		s, event_held(clock_wall_us(s->shared->clock), facts->has_token ? facts->token : 0,
+			   s->config->name, facts->id, hand_over_word(observed), text, hold,
+			   identity, holder && !observed->freed ? holder->key : NULL));
 }
 
 void session_event_row(struct session *s, const struct row *before, const struct row *after,
@@ -182,53 +215,10 @@ void session_event_row(struct session *s, const struct row *before, const struct
 	} else if (hand_over_text(&text, facts, observed)) {
 		emit_hold(s, facts, observed, text.s);
 	}
-	if (before && is_state_news(facts, before->v.state, after->v.state)) {
-		str_clear(&text);
-		str_addf(&text, "%s > %s", state_word(before->v.state)->word,
-			state_word(after->v.state)->word);
-		emit(s, facts->id, 0, "state", text.s);
-	}
+	if (before && is_state_news(facts, before->v.state, after->v.state))
+		emit_state(s, facts->id, before->v.state, after->v.state);
 	str_release(&text);
 	session_event_findings(s, facts->id, before ? &before->v : NULL, &after->v);
-}
-
-static void emit_past(struct session *s, const struct remembered *r, int64_t at_us,
-	const char *what, enum event_hold hold, const char *identity, const char *did)
-{
-	struct str text;
-
-	str_init(&text, 16384);
-	str_addf(&text, "%s %s", identity, did);
-	s->shared->event(s->shared->arg,
-		event_held(at_us, 0, s->config->name, r->id, what, text.s, hold, identity, NULL));
-	str_release(&text);
-}
-
-void session_event_past(struct session *s, const struct remembered *r)
-{
-	const struct remembered_past *p = r->past;
-	const char *identity = remembered_identity(r);
-
-	/* Its runs tell their own times. */
-	if (r->mechanism == MECH_K8S_CRONJOB)
-		return;
-	if (p && p->previous_identity) {
-		emit_past(s, r, p->previous_since_us, "seen", EVENT_SEEN, p->previous_identity,
-			"was first seen to hold it");
-		if (p->previous_seen_us != TIME_UNKNOWN)
-			emit_past(s, r, p->previous_seen_us, "seen", EVENT_LAST_SEEN,
-				p->previous_identity, "was last seen to hold it");
-		else
-			emit_past(s, r, p->previous_until_us, "released", EVENT_LET_GO,
-				p->previous_identity, "was seen to hold it no more");
-	}
-	if (!identity)
-		return;
-	emit_past(s, r, r->holder_since_us, p && p->previous_identity ? "hand-over" : "seen",
-		EVENT_SEEN, identity, "was first seen to hold it");
-	if (!r->held)
-		emit_past(s, r, r->last_change_us, "released", EVENT_LET_GO, identity,
-			"was seen to hold it no more");
 }
 
 void session_event_gone(struct session *s, const char *id, const struct observed *observed)
@@ -248,9 +238,8 @@ void session_event_gone(struct session *s, const char *id, const struct observed
 			observed->before);
 	else
 		str_addf(&text, "nobody holds it any more; it was %s", observed->before);
-	s->shared->event(
-		s->shared->arg, event_held(clock_wall_us(s->shared->clock), 0, s->config->name, id,
-					"released", text.s, EVENT_LET_GO, observed->before, NULL));
+	send_event(s, event_held(clock_wall_us(s->shared->clock), 0, s->config->name, id,
+			      "released", text.s, EVENT_LET_GO, observed->before, NULL));
 	str_release(&text);
 }
 

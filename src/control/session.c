@@ -175,6 +175,9 @@ static void session_save(struct session *s)
 	}
 	if (memory_file_save(&s->file, &s->memory, &err))
 		session_memory_failed(s, &err);
+	if (s->history.dirty &&
+		memory_file_save_history(&s->file, &s->history, s->config->name, now_us, &err))
+		session_memory_failed(s, &err);
 }
 
 /* What tells this server from another that a source of the same name led to before; "" when it
@@ -205,6 +208,11 @@ static void session_open_memory(struct session *s, const char *identity)
 		    identity, &err) ||
 		memory_file_load(&s->file, &s->memory, &err))
 		session_memory_failed(s, &err);
+	if (s->file.path && memory_file_load_history(&s->file, &s->history, s->config->name, &err))
+		session_memory_failed(s, &err);
+	history_trim(&s->history, session_now_us(s));
+	if (!s->shared->one_shot)
+		session_event_history(s);
 	memory_set_back(&s->memory, session_now_us(s));
 }
 
@@ -240,6 +248,7 @@ static void session_bind_memory(struct session *s)
 		memory_file_release(&s->file);
 		memory_release(&s->memory);
 		memory_init(&s->memory);
+		history_release(&s->history);
 		session_forget_ghosts(s);
 		s->seeded = false;
 	}
@@ -289,6 +298,8 @@ static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int6
 	row = row_new(singleton_ref(slot->s), &s->verdict);
 	if (s->picture_ms != TIME_UNKNOWN)
 		session_event_row(s, slot->row, row, &observed);
+	else
+		session_event_between(s, row, &observed);
 	picture_judged(&s->picture, i, row);
 	if (s->forgetful)
 		memory_clear(&s->memory);
@@ -481,6 +492,8 @@ static void session_succeeded(struct session *s)
 	/* Of what only a part was read, the rest need not have gone. */
 	if (s->round.complete && !s->round.degraded)
 		memory_confirm(&s->memory, session_now_ms(s), session_now_us(s));
+	if (first)
+		session_event_first(s, s->round.complete && !s->round.degraded);
 	if (s->shared->one_shot)
 		session_tell_past(s);
 	s->picture_ms = session_now_ms(s);
@@ -784,6 +797,7 @@ void session_init(
 	pthread_mutex_init(&s->mutex, NULL);
 	picture_init(&s->picture);
 	memory_init(&s->memory);
+	history_init(&s->history);
 	map_init(&s->ghosts);
 	map_init(&s->want_index);
 	verdict_draft_init(&s->verdict);
@@ -925,6 +939,7 @@ void session_release(struct session *s)
 	round_release(&s->round);
 	picture_release(&s->picture);
 	memory_release(&s->memory);
+	history_release(&s->history);
 	memory_file_release(&s->file);
 	verdict_draft_release(&s->verdict);
 	free(s->identity);

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "control/memory-file.h"
+#include "model/history.h"
 #include "model/journal.h"
 #include "model/judge.h"
 #include "model/snapshot.h"
@@ -59,6 +60,7 @@ struct session {
 	struct picture picture;
 	struct memory memory;
 	struct memory_file file;
+	struct history history; /* what happened in the last days; beside the memory */
 	char *identity;    /* of the server that the memory belongs to; NULL until it answered */
 	struct map ghosts; /* ids that nobody holds and that stay as rows; keys and values are owned
 			      copies */

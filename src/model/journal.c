@@ -43,6 +43,7 @@ struct event *event_held(int64_t at_us, int64_t token, const char *source, const
 	e->hold = hold;
 	e->holder = place(&at, holder);
 	e->key = place(&at, key);
+	e->remembered = false;
 	return e;
 }
 
@@ -58,6 +59,7 @@ struct event *event_copy(const struct event *e)
 		e->at_us, e->token, e->source, e->id, e->what, e->text, e->hold, e->holder, e->key);
 
 	copy->seq = e->seq;
+	copy->remembered = e->remembered;
 	return copy;
 }
 
@@ -89,6 +91,38 @@ void journal_add(struct journal *j, struct event *event)
 		j->n++;
 	}
 	j->events[slot] = event;
+}
+
+static struct event **journal_slot(struct journal *j, size_t i)
+{
+	return &j->events[(j->first + i) % j->cap];
+}
+
+void journal_add_remembered(struct journal *j, struct event *event)
+{
+	size_t m = 0, place = 0, i;
+
+	for (; m < j->n && journal_at(j, m)->remembered; m++)
+		if (journal_at(j, m)->at_us <= event->at_us)
+			place = m + 1;
+	if (j->n == j->cap || m == JOURNAL_REMEMBERED) {
+		/* The oldest of them gives way, if there is one that is older. */
+		if (!place) {
+			free(event);
+			return;
+		}
+		free(*journal_slot(j, 0));
+		for (i = 1; i < place; i++)
+			*journal_slot(j, i - 1) = *journal_slot(j, i);
+		place--;
+	} else {
+		for (i = j->n++; i > place; i--)
+			*journal_slot(j, i) = *journal_slot(j, i - 1);
+		m++;
+	}
+	*journal_slot(j, place) = event;
+	for (i = 0; i < m; i++)
+		(*journal_slot(j, i))->seq = JOURNAL_REMEMBERED - m + 1 + i;
 }
 
 const struct event *journal_at(const struct journal *j, size_t i)

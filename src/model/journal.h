@@ -1,6 +1,7 @@
 #ifndef MODEL_JOURNAL_H
 #define MODEL_JOURNAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,7 @@ struct event {
 	const char *text;
 	enum event_hold hold;
 	const char *holder; /* its identity; NULL with EVENT_NO_HOLD */
+	bool remembered;    /* told by the memory of earlier runs */
 	const char *key;    /* the holder's, which binds it for ever; NULL: not told */
 };
 
@@ -51,6 +53,16 @@ struct journal {
 
 void journal_init(struct journal *j, size_t cap);
 void journal_release(struct journal *j);
+/*
+ * Takes over what is remembered of earlier runs: it stands before all that happened since, in the
+ * order of its times, whenever it comes. At most JOURNAL_REMEMBERED of it, the newest, and nothing
+ * in place of what happened since. The numbers up to JOURNAL_REMEMBERED are theirs: set j->seq to
+ * that before anything is added.
+ */
+enum {
+	JOURNAL_REMEMBERED = 1000
+};
+void journal_add_remembered(struct journal *j, struct event *event);
 /* Takes the event over, and numbers it. */
 void journal_add(struct journal *j, struct event *event);
 /* The events up to a number, as they stand in j: a look into it, which owns nothing and holds until

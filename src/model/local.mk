@@ -11,6 +11,7 @@ src_libmodel_a_SOURCES = \
 	src/model/board.c src/model/board.h \
 	src/model/chart.c src/model/chart.h \
 	src/model/draft.c src/model/draft.h \
+	src/model/history.c src/model/history.h \
 	src/model/holding.c src/model/holding.h \
 	src/model/identity.c src/model/identity.h \
 	src/model/journal.c src/model/journal.h \

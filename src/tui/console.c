@@ -21,7 +21,8 @@ static void take_events(struct console *k)
 	do {
 		n = fleet_events(k->fleet, &k->events_seq, events, EVENTS_AT_ONCE);
 		for (i = 0; i < n; i++)
-			journal_add(&k->journal, events[i]);
+			(events[i]->remembered ? journal_add_remembered : journal_add)(
+				&k->journal, events[i]);
 	} while (n == EVENTS_AT_ONCE);
 }
 
@@ -228,6 +229,7 @@ static void console_init(struct console *k, struct fleet *fleet, const struct se
 	input_init(&k->input);
 	k->listing = listing_new();
 	journal_init(&k->journal, JOURNAL_CAP);
+	k->journal.seq = JOURNAL_REMEMBERED;
 	past_init(&k->past, (size_t)settings->past_mb * 1024 * 1024);
 	line_init(&k->filter);
 	line_init(&k->command);

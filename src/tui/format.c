@@ -73,8 +73,25 @@ void format_clock(char *buf, const struct model *m, int64_t at_us)
 		snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d", tm.tm_year + 1900, tm.tm_mon + 1);
 }
 
+/* Of the last days the day of the week tells more than the date, and leaves room for the time. */
+static bool format_weekday(char *buf, const struct model *m, int64_t at_us)
+{
+	static const char *const days[] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
+	time_t at = (time_t)(at_us / 1000000), now = (time_t)(m->now_us / 1000000);
+	int64_t age_us = clock_minus(m->now_us, at_us);
+	struct tm tm, today;
+
+	if (at_us == TIME_UNKNOWN || age_us < 0 || age_us > INT64_C(6) * 86400 * 1000000 ||
+		!gmtime_r(&at, &tm) || !gmtime_r(&now, &today) || tm.tm_yday == today.tm_yday)
+		return false;
+	snprintf(buf, CLOCK_TEXT_MAX, "%s %02d:%02d", days[tm.tm_wday % 7], tm.tm_hour, tm.tm_min);
+	return true;
+}
+
 void format_event_time(char *buf, const struct model *m, const struct event *e)
 {
+	if (format_weekday(buf, m, e->at_us))
+		return;
 	if (e->at_us == TIME_UNKNOWN && e->token)
 		snprintf(buf, CLOCK_TEXT_MAX, "rev %" PRId64, e->token);
 	else

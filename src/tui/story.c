@@ -379,8 +379,8 @@ static void tell_history(
 		if (!event_is_about(e, id, view))
 			continue;
 		format_event_time(at, m, e);
-		prose_add(p, STYLE_DIM, at, 12, STYLE_TEXT, "%s%s%s", view ? e->id : "",
-			view ? "  " : "", e->text);
+		prose_add(p, STYLE_DIM, at, 12, STYLE_TEXT, "%s%s%s%s", view ? e->id : "",
+			view ? "  " : "", e->remembered ? "remembered: " : "", e->text);
 		shown++;
 	}
 	if (!shown)

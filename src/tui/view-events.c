@@ -22,7 +22,8 @@ struct events_view {
 	char *filter;   /* words; "" for none */
 	size_t *places; /* in the journal, of what the filter matches */
 	size_t n_places, cap_places;
-	uint64_t filtered_seq; /* of the journal when they were found */
+	uint64_t filtered_seq; /* of the journal when they were found, and how many it had */
+	size_t filtered_n;
 };
 
 enum {
@@ -90,7 +91,7 @@ static void events_refilter(struct events_view *v, const struct model *m)
 {
 	size_t i, n = m->journal ? m->journal->n : 0;
 
-	if (!*v->filter || (m->journal && v->filtered_seq == m->journal->seq))
+	if (!*v->filter || (m->journal && v->filtered_seq == m->journal->seq && v->filtered_n == n))
 		return;
 	v->n_places = 0;
 	for (i = 0; i < n; i++) {
@@ -99,6 +100,7 @@ static void events_refilter(struct events_view *v, const struct model *m)
 		MEM_GROW(v->places, v->n_places, v->cap_places);
 		v->places[v->n_places++] = i;
 	}
+	v->filtered_n = n;
 	v->filtered_seq = m->journal ? m->journal->seq : 0;
 }
 
@@ -181,6 +183,8 @@ static void draw_event(
 	x += WHAT_W + 1;
 	canvas_fit(c, a, y, x, where_w, STYLE_STRONG, FIT_MIDDLE, e->id ? e->id : e->source);
 	x += where_w + 1;
+	if (e->remembered)
+		x += canvas_put(c, a, y, x, STYLE_DIM, "remembered: ");
 	canvas_fit(c, a, y, x, a.w - x - 1, STYLE_TEXT, FIT_LEFT, e->text);
 }
 
@@ -238,6 +242,9 @@ static void events_draw(void *state, const struct model *m, struct canvas *c, st
 
 		canvas_fill(c, a, a.h - foot, 0, a.w, STYLE_FRAME, GLYPH_HLINE);
 		y = canvas_wrap(c, below, 0, 0, 0, STYLE_STRONG, e->id ? e->id : e->source);
+		if (e->remembered)
+			canvas_put(c, below, y++, 0, STYLE_DIM,
+				"from the memory: seen before this console was started");
 		canvas_wrap(c, below, y, 0, 0, STYLE_TEXT, e->text);
 	}
 }

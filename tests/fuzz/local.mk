@@ -10,6 +10,11 @@ tests_bin_fuzz_memory_SOURCES = tests/fuzz/memory.c
 tests_bin_fuzz_memory_LDADD = $(MODEL_LIBS)
 tests_bin_fuzz_memory_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
 
+fuzzers += tests/bin/fuzz-history
+tests_bin_fuzz_history_SOURCES = tests/fuzz/history.c
+tests_bin_fuzz_history_LDADD = $(MODEL_LIBS)
+tests_bin_fuzz_history_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
 fuzzers += tests/bin/fuzz-cron
 tests_bin_fuzz_cron_SOURCES = tests/fuzz/cron.c
 tests_bin_fuzz_cron_LDADD = $(BASE_LIBS)

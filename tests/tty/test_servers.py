@@ -3,6 +3,7 @@
 import os
 import re
 import socket
+import subprocess
 import sys
 import time
 import unittest
@@ -161,6 +162,45 @@ sources:
                 p.keys("q")
                 self.assertEqual(p.end(), 0)
             self.assertIn("node-b", etcd.etcdctl("get", "--prefix", "elections/"))
+
+    def test_what_an_earlier_console_saw_is_remembered(self):
+        with Etcd() as etcd, Home(config=f"""
+sources:
+  ctl: {{kind: etcd, environment: lab, endpoints: ["{etcd.url}"], prefixes: [{{prefix: elections/, mechanism: election}}]}}
+""") as home:
+            first, second, third = (etcd.grant(600) for _ in range(3))
+            etcd.put(f"elections/billing/{first:x}", "node-a", lease=first)
+            etcd.put(f"elections/billing/{second:x}", "node-b", lease=second)
+            etcd.put(f"elections/billing/{third:x}", "node-c", lease=third)
+            with console(home, rows=30, columns=100) as p:
+                p.wait("node-a")
+                etcd.delete(f"elections/billing/{first:x}")
+                p.wait("node-b")
+                # A finding that comes and goes.
+                etcd.put("elections/mailer/abc123", "node-x")
+                etcd.put(f"elections/mailer/{third:x}", "node-y", lease=third)
+                p.wait("ORPHAN")
+                etcd.delete("elections/mailer/abc123")
+                p.wait(lambda s: "ORPHAN" not in s.text)
+                p.keys("q")
+                self.assertEqual(p.end(), 0)
+            # While nobody looks.
+            etcd.delete(f"elections/billing/{second:x}")
+            with console(home, rows=30, columns=120) as p:
+                p.wait("node-c").keys("3").wait("remembered: node-b took it from node-a")
+                p.wait("remembered: no-lease").wait("remembered: no-lease is over")
+                p.wait("node-c holds it; node-b held it when it was last looked at")
+                text = p.screen.text
+                self.assertLess(text.index("remembered: node-b took"), text.index("node-c holds it; node-b"))
+                p.keys("q")
+                self.assertEqual(p.end(), 0)
+            told = subprocess.run([baton_path(), "show", "ctl/elections/billing"], env=home.env(), text=True,
+                                  capture_output=True, timeout=20, check=False).stdout
+            self.assertIn("node-b took it from node-a", told)
+            self.assertIn("node-c holds it; node-b held it", told)
+            files = [os.path.join(at, name) for at, _, names in os.walk(home.state) for name in names if name.endswith(".past")]
+            self.assertEqual(len(files), 1)
+            self.assertEqual(os.stat(files[0]).st_mode & 0o777, 0o600)
 
     def test_a_lost_server_greys_its_rows(self):
         with Postgres() as pg, Home(env=pg.env()) as home:

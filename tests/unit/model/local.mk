@@ -69,3 +69,7 @@ tests_bin_test_model_forecast_LDADD = $(MODEL_TEST_LIBS)
 unit_tests += tests/bin/test-model-past
 tests_bin_test_model_past_SOURCES = tests/unit/model/test-past.c tests/unit/unit.h
 tests_bin_test_model_past_LDADD = $(MODEL_TEST_LIBS)
+
+unit_tests += tests/bin/test-model-history
+tests_bin_test_model_history_SOURCES = tests/unit/model/test-history.c tests/unit/unit.h
+tests_bin_test_model_history_LDADD = $(MODEL_TEST_LIBS)
