@@ -194,6 +194,15 @@ void gate_close(struct gate *gate)
 	free(gate);
 }
 
+bool gate_knows(struct fleet *f, const struct board *board, const char *id, enum verb verb)
+{
+	(void)f;
+	(void)board;
+	(void)id;
+	(void)verb;
+	return false;
+}
+
 void gate_hinders(struct fleet *f, const struct board *board, const struct gate_want *wants,
 	size_t n, enum gate_way way, char *why[VERB_COUNT])
 {
