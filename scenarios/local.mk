@@ -3,6 +3,10 @@ scenario_files = \
 	scenarios/S04.yaml \
 	scenarios/S05.yaml \
 	scenarios/S06.yaml \
+	scenarios/S07.yaml \
+	scenarios/S08.yaml \
+	scenarios/S09.yaml \
+	scenarios/S10.yaml \
 	scenarios/S11.yaml \
 	scenarios/demo.yaml
 scenariosdir = $(pkgdatadir)/scenarios

@@ -133,17 +133,17 @@ _baton() {
 	"") mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\nrecord\nreplay\naudit\ndemo\ntrain\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
 	show) mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask ids)" -- "$cur") ;;
 	forecast)
-		if [[ $prev == step-down || $prev == cancel || $prev == release || $prev == revoke || $prev == keep-one || $prev == suspend || $prev == resume || $prev == trigger || $prev == ask || $prev == stop || $prev == start || $prev == restart || $prev == isolate || $prev == rejoin || $prev == fence || $prev == crash || $prev == pause || $prev == partition || $prev == skew-clock || $prev == kill-connection || $prev == drain-node ]]; then
+		if [[ $prev == step-down || $prev == cancel || $prev == release || $prev == revoke || $prev == keep-one || $prev == suspend || $prev == resume || $prev == trigger || $prev == ask || $prev == stop || $prev == start || $prev == restart || $prev == isolate || $prev == rejoin || $prev == fence || $prev == mend || $prev == unhold || $prev == apply || $prev == apply-guarded || $prev == crash || $prev == pause || $prev == partition || $prev == skew-clock || $prev == kill-connection || $prev == drain-node ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask ids)" -- "$cur")
 		else
-			mapfile -t COMPREPLY < <(IFS=' ' compgen -W 'step-down cancel release revoke keep-one suspend resume trigger ask stop start restart isolate rejoin fence crash pause partition skew-clock kill-connection drain-node' -- "$cur")
+			mapfile -t COMPREPLY < <(IFS=' ' compgen -W 'step-down cancel release revoke keep-one suspend resume trigger ask stop start restart isolate rejoin fence mend unhold apply apply-guarded crash pause partition skew-clock kill-connection drain-node' -- "$cur")
 		fi
 		;;
 	act)
-		if [[ $prev == step-down || $prev == cancel || $prev == release || $prev == revoke || $prev == keep-one || $prev == suspend || $prev == resume || $prev == trigger || $prev == ask || $prev == stop || $prev == start || $prev == restart || $prev == isolate || $prev == rejoin || $prev == fence || $prev == crash || $prev == pause || $prev == partition || $prev == skew-clock || $prev == kill-connection || $prev == drain-node ]]; then
+		if [[ $prev == step-down || $prev == cancel || $prev == release || $prev == revoke || $prev == keep-one || $prev == suspend || $prev == resume || $prev == trigger || $prev == ask || $prev == stop || $prev == start || $prev == restart || $prev == isolate || $prev == rejoin || $prev == fence || $prev == mend || $prev == unhold || $prev == apply || $prev == apply-guarded || $prev == crash || $prev == pause || $prev == partition || $prev == skew-clock || $prev == kill-connection || $prev == drain-node ]]; then
 			mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask ids)" -- "$cur")
 		else
-			mapfile -t COMPREPLY < <(IFS=' ' compgen -W 'step-down cancel release revoke keep-one suspend resume trigger ask stop start restart isolate rejoin fence crash pause partition skew-clock kill-connection drain-node' -- "$cur")
+			mapfile -t COMPREPLY < <(IFS=' ' compgen -W 'step-down cancel release revoke keep-one suspend resume trigger ask stop start restart isolate rejoin fence mend unhold apply apply-guarded crash pause partition skew-clock kill-connection drain-node' -- "$cur")
 		fi
 		;;
 	train) mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask lessons)" -- "$cur") ;;

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "sim/cluster.h"
+#include "sim/cluster-hand.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -178,6 +178,7 @@ static void monitor_due(struct world *w, void *who, int64_t a, int64_t b)
 	(void)a;
 	(void)b;
 	world_after(w, MONITOR_MS, monitor_due, c, 0, 0);
+	cluster_stuck_look(c);
 	if (!cluster_managed(c) || !serves(c))
 		return;
 	for (o = c->first[CLUSTER_NODE]; o; o = o->next) {

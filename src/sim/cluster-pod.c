@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "sim/cluster.h"
+#include "sim/cluster-hand.h"
 #include "base/mem.h"
 
 #include <inttypes.h>
@@ -226,6 +226,7 @@ static void object_goes(struct cluster_pod *pod)
 		world_after(c->world, 1000, orphan_due, c, 0, 0);
 	else if (p && g && g->as_process && g->owner)
 		world_after(c->world, REPLACE_MS, replace_due, g, p->life, 0);
+	cluster_stuck_changed(pod);
 	cluster_remove(&pod->o);
 	if (job)
 		cluster_job_wake(job, 1);
@@ -279,8 +280,12 @@ static int64_t restart_wait_ms(const struct cluster_pod *pod)
 	return wait_ms < RESTART_MOST_MS ? wait_ms : RESTART_MOST_MS;
 }
 
+/* A container of a Deployment is always started again, here by the process' own supervisor. */
 static bool may_restart(const struct cluster_pod *pod)
 {
+	if (pod->program && pod->program->as_process && pod->process->state == PROCESS_CRASHED &&
+		pod->o.deleted_us == TIME_UNKNOWN)
+		return true;
 	return pod->of_job && pod->work->restarts && pod->ended && pod->code &&
 	       !pod->asked_to_stop && pod->o.deleted_us == TIME_UNKNOWN;
 }
@@ -304,7 +309,7 @@ int64_t cluster_pod_local(struct cluster_pod *pod)
 
 	if (pod->stopping)
 		return stopping(pod);
-	if (!may_restart(pod))
+	if (!may_restart(pod) || pod->program->as_process)
 		return INT64_MAX;
 	if (!pod->next_start_ms)
 		pod->next_start_ms = world_now_ms(w) + restart_wait_ms(pod);
@@ -569,6 +574,7 @@ static void launch(struct cluster_pod *pod)
 		struct pod_program *g;
 
 		pod->process = process_new(c->world, pod->o.name, pod->node->machine, pod->o.name);
+		pod->process->hidden = true; /* it is seen as its run's pod */
 		pod->process->brief = true;
 		g = pod->program = program_new(c, pod->process);
 		cluster_work_copy(&g->work, pod->work);
@@ -642,6 +648,9 @@ static void as_ended(struct world *w, struct program *program, enum process_end 
 	pod->stopping = false;
 	pod->finish_us = node_now_us(pod);
 	pod->code = how == PROCESS_END_STOPPED ? 0 : CODE_KILL;
+	/* Who stops a pod's process does it by deleting the pod. */
+	if (how == PROCESS_END_STOPPED && pod->o.deleted_us == TIME_UNKNOWN)
+		cluster_pod_delete(pod, -1);
 	cluster_node_wake(pod->node, BIND_MS);
 }
 

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "sim/cluster-hand.h"
 #include "sim/cluster.h"
 #include "sim/lease-client.h"
 #include "base/mem.h"
@@ -70,6 +71,7 @@ struct cluster *cluster_new(
 	world_add(w, &c->thing, &cluster_ops, name);
 	cluster_identity(c, "");
 	cluster_uid(c, c->uid);
+	cluster_server_new(c);
 	cluster_manager_new(c);
 	cluster_nodes_watch(c);
 	return c;
@@ -106,6 +108,7 @@ void cluster_trouble(struct cluster *c, enum cluster_trouble trouble)
 		return;
 	c->trouble = trouble;
 	thing_changed(&c->thing);
+	cluster_server_changed(c);
 	world_tell(c->world, HAPPENING_SERVER, c->thing.name, NULL, 0, "the API server of %s %s",
 		c->thing.name, trouble_words(trouble));
 }

@@ -218,9 +218,9 @@ static void deadline_due(struct world *w, struct process *p, void *who, int64_t 
 	believe(w, l, false);
 	if (l->is.release)
 		ask_release(w, l);
-	if (l->is.exits && l->is.believes != LEASE_FOREVER)
+	if (l->is.exits)
 		process_end(w, p, PROCESS_END_KILLED);
-	else
+	else if (!l->is.ends)
 		process_after(w, p, l->is.retry_ms, acquire_due, l, l->attempt);
 }
 

@@ -22,7 +22,8 @@ struct lease_options {
 	enum lease_belief believes;
 	bool release;         /* ReleaseOnCancel */
 	bool reads_first;     /* before each write, as client-go did before it tried at once */
-	bool exits;           /* when it lost it; else it contends again */
+	bool exits;           /* when it lost it; else it contends again, ... */
+	bool ends;            /* ... or its election is over, and the process is not */
 	struct duty *duty;    /* while it leads; NULL */
 	const char *identity; /* NULL: its pod's name and a uuid; else the process' identity */
 	const char *ns, *name;

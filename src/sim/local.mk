@@ -2,6 +2,7 @@ noinst_LIBRARIES += src/libsim.a
 src_libsim_a_SOURCES = \
 	src/sim/cluster.c src/sim/cluster.h \
 	src/sim/cluster-cron.c \
+	src/sim/cluster-hand.c src/sim/cluster-hand.h \
 	src/sim/cluster-job.c \
 	src/sim/cluster-lease.c \
 	src/sim/cluster-manager.c \

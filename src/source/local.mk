@@ -65,6 +65,7 @@ src_libsource_a_SOURCES = \
 	src/source/sim-postgres-view.c \
 	src/source/sim-cluster.c src/source/sim-cluster.h \
 	src/source/sim-cluster-api.c \
+	src/source/sim-cluster-fleet.c \
 	src/source/sim-cluster-json.c \
 	src/source/sim-cluster-view.c \
 	src/source/sim.h \

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "sim/cluster-hand.h"
 #include "source/sim-cluster.h"
 #include "base/mem.h"
 
@@ -362,6 +363,52 @@ static int make_lease(struct world *w, const struct option_values *v, struct err
 	return 0;
 }
 
+/* ---- a change that somebody asked for ---- */
+
+static const struct option_def change_options[] = {
+	CLUSTER_OPTION,
+	NAMESPACE_OPTION,
+	{ .name = "name", .type = OPTION_TEXT, .help = "Its name.", .required = true },
+	{ .name = "cronjob",
+		.type = OPTION_TEXT,
+		.help = "The CronJob that it changes.",
+		.required = true },
+	{ .name = "about", .type = OPTION_TEXT, .help = "What is asked for, in a sentence." },
+	{ .name = "schedule", .type = OPTION_TEXT, .help = "spec.schedule; without it as it is." },
+	{ .name = "time_zone", .type = OPTION_TEXT, .help = "spec.timeZone; without it as it is." },
+	{ .name = "policy",
+		.type = OPTION_WORD,
+		.words = "Allow|Forbid|Replace",
+		.help = "spec.concurrencyPolicy; without it as it is." },
+	{ .name = "guard",
+		.type = OPTION_DURATION,
+		.help = "startingDeadlineSeconds that apply-guarded sets in the same edit." },
+	END_OPTION,
+};
+
+static char *copied(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+static int make_change(struct world *w, const struct option_values *v, struct err *err)
+{
+	struct cluster_cronjob *cron = cronjob_named(w, v, err);
+	const char *policy = option_value_text(v, "policy");
+	struct cluster_change *change;
+
+	if (!cron)
+		return failed(err);
+	change = cluster_change_new(
+		cron->o.cluster, option_value_text(v, "name"), cron->o.ns, cron->o.name);
+	change->schedule = copied(option_value_text(v, "schedule"));
+	change->zone = copied(option_value_text(v, "time_zone"));
+	change->about = copied(option_value_text(v, "about"));
+	change->policy = policy ? (int)policy_of(policy) : -1;
+	change->guard_s = seconds_or(v, "guard", -1);
+	return 0;
+}
+
 static const struct sim_thing things[] = {
 	{ .word = "clusters",
 		.help = "Kubernetes clusters: an API server, a controller manager and nodes.",
@@ -375,6 +422,11 @@ static const struct sim_thing things[] = {
 		.help = "Leases that are there when the world begins; programs make their own.",
 		.options = lease_thing_options,
 		.make = make_lease },
+	{ .word = "changes",
+		.help = "Changes of CronJobs that somebody asked for: rows of the source fleet, "
+			"which apply them or not.",
+		.options = change_options,
+		.make = make_change },
 	{ .word = NULL },
 };
 
@@ -416,9 +468,9 @@ static const struct option_def lease_options[] = {
 	{ .name = "on_lost",
 		.type = OPTION_WORD,
 		.fallback = "exit",
-		.words = "exit|retry",
-		.help = "What it does when it has lost the Lease: its process ends, as most do, or "
-			"it tries again." },
+		.words = "exit|retry|stay",
+		.help = "What it does when it has lost the Lease: its process ends, as most do; or "
+			"it tries again; or its election is over, and the process stays." },
 	{ .name = "believes",
 		.type = OPTION_WORD,
 		.fallback = "renewal",
@@ -450,6 +502,7 @@ static int make_lease_client(
 		.release = option_value_int(v, "release_on_cancel"),
 		.reads_first = option_value_int(v, "reads_first"),
 		.exits = strcmp(option_value_text(v, "on_lost"), "exit") == 0,
+		.ends = strcmp(option_value_text(v, "on_lost"), "stay") == 0,
 		.believes = strcmp(believes, "forever") == 0 ? LEASE_FOREVER
 			    : strcmp(believes, "clock") == 0 ? LEASE_CLOCK
 							     : LEASE_RENEWS,
@@ -918,4 +971,5 @@ const struct sim_part sim_part_cluster = {
 	.programs = programs,
 	.faults = faults,
 	.views = views,
+	.fleet = sim_cluster_fleet,
 };

@@ -4,6 +4,7 @@
 #include "sim/cluster.h"
 #include "sim/lease-client.h"
 #include "source/kubernetes.h"
+#include "source/sim-fleet.h"
 #include "source/sim.h"
 
 #include <jansson.h>
@@ -35,5 +36,8 @@ struct process *sim_cluster_behind(
 	struct sim_source *s, const struct singleton *row, const char *key);
 void sim_cluster_close(struct sim_source *s);
 extern const struct act_case sim_cluster_acts[KUBE_ACTS];
+
+/* ---- sim-cluster-fleet.c ---- */
+extern const struct sim_fleet_kind sim_cluster_fleet[];
 
 #endif

@@ -527,6 +527,10 @@ static const struct act_case fleet_acts[] = {
 	FLEET_ACT(ISOLATE, "cutting it off from the network"),
 	FLEET_ACT(REJOIN, "putting it back on the network"),
 	FLEET_ACT(FENCE, "switching it off"),
+	FLEET_ACT(MEND, "a word to who owns it, who mends it"),
+	FLEET_ACT(UNHOLD, "taking off its finalizers, and a deletion by force"),
+	FLEET_ACT(APPLY, "the edit that was asked for"),
+	FLEET_ACT(APPLY_GUARDED, "the same edit with a short starting deadline"),
 };
 
 static const struct sim_view views[] = {

@@ -215,10 +215,9 @@ class CronJobs(Beside):
     def side(row):
         return "sim" if row["runs"] and "2026-03-03T0" in json.dumps(row["runs"][0]) else "real"
 
-    def wait_for_second(self, second):
-        """Real time comes to that second of a minute."""
-        while round(time.time()) % 60 != second:
-            time.sleep(0.2)
+    def wait_for_slot(self, number):
+        """Real time comes to ten seconds after that slot, from 0."""
+        time.sleep(max(0, (self.first["real"] + number) * 60 + 10 - time.time()))
 
     def test_the_same_script_gives_the_same_rows(self):
         while not 2 <= time.time() % 60 <= 10:
@@ -229,13 +228,13 @@ class CronJobs(Beside):
         self.first = {"real": int(time.time() // 60) + 1, "sim": round(seconds("2026-03-03T03:13:00Z") / 60)}
         self.sim.later(5)
         self.both("cronjob/default/forb", "nothing yet", self.facts)
-        self.wait_for_second(10)
+        self.wait_for_slot(0)
         self.sim.later(60)
         row = self.both("cronjob/default/forb", "the first slot", self.facts)
         self.assertEqual([run["alive"] for run in row["runs"]], [True])
         self.runs_by_hand()
         self.two_at_once()
-        self.wait_for_second(10)
+        self.wait_for_slot(1)
         self.sim.at = 125000
         self.sim.later(0)
         self.both("cronjob/default/forb", "the second slot is not started", self.facts)

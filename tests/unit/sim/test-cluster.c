@@ -129,6 +129,8 @@ static void who_believes_for_ever_works_on(void **state)
 	o.duty = d;
 	b = contender(&t, "b", t.b, &o);
 	o.believes = LEASE_FOREVER;
+	o.exits = false;
+	o.ends = true;
 	a = contender(&t, "a", t.a, &o);
 	process_start(t.w, a);
 	world_run(t.w, 1000);
