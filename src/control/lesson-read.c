@@ -763,6 +763,7 @@ static int read_facts(struct reading *r, const struct option_values *v)
 	l->story = text_of(r, v, "story");
 	l->see = text_of(r, v, "see");
 	l->task = text_of(r, v, "task");
+	l->asks = text_of(r, v, "asks");
 	l->question = text_of(r, v, "question");
 	l->answer = text_of(r, v, "answer");
 	l->watch = texts_of(r, v, "watch", NULL);

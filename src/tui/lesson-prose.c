@@ -347,7 +347,7 @@ static void tell_causes(struct prose *p, const struct debrief *d)
 	const struct lesson *l = d->lesson;
 	size_t i;
 
-	prose_head(p, "The causes");
+	prose_head(p, l->asks);
 	for (i = 0; i < l->n_causes; i++) {
 		const struct lesson_cause *c = &l->causes[i];
 

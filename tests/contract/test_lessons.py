@@ -67,7 +67,7 @@ class Lessons(unittest.TestCase):
             with self.subTest(lesson=lesson["number"]):
                 done = self.home.baton("train", lesson["number"], "--script", lesson["ways"][0]["name"], "--ascii")
                 self.assertEqual(done.code, 0, done)
-                for part in ("Score, line by line", "What truly happened", "What you did", "The causes", "In real life",
+                for part in ("Score, line by line", "What truly happened", "What you did", "In real life",
                              "The principle", "The story, as it truly went"):
                     self.assertIn(part, done.out)
                 self.assertEqual([line for line in done.out.splitlines() if len(line) > 80], [])
