@@ -1,5 +1,8 @@
 # One file each; a new one only needs its name here.
 scenario_files = \
+	scenarios/S01.yaml \
+	scenarios/S02.yaml \
+	scenarios/S03.yaml \
 	scenarios/S04.yaml \
 	scenarios/S05.yaml \
 	scenarios/S06.yaml \
@@ -8,6 +11,7 @@ scenario_files = \
 	scenarios/S09.yaml \
 	scenarios/S10.yaml \
 	scenarios/S11.yaml \
+	scenarios/S12.yaml \
 	scenarios/demo.yaml
 scenariosdir = $(pkgdatadir)/scenarios
 dist_scenarios_DATA = $(scenario_files)

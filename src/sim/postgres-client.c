@@ -55,7 +55,7 @@ static void fin_arrives(struct world *w, void *who, int64_t handle, int64_t b)
 	struct fin *fin = who;
 	struct machine *to = fin->through ? fin->through->machine : fin->server->process->machine;
 	struct simpg_session *s = simpg_handle(fin->server, handle);
-	bool told = net_reaches(w, fin->process->machine, to);
+	bool told = net_reaches(w, fin->process->machine, to) && !(s && s->half_open);
 
 	(void)b;
 	if (fin->through && told)

@@ -76,8 +76,10 @@ static void drop_sessions(struct world *w, struct simpg_server *s, bool told)
 			net_drop(w, one->call);
 			one->call = NULL;
 		}
-		if (one)
-			simpg_close_session(w, one, SIMPG_LOST);
+		if (!one)
+			continue;
+		world_count(w, "sessions-lost", 1);
+		simpg_close_session(w, one, SIMPG_LOST);
 	}
 	for (i = 0; i < s->n_stalled; i++) {
 		s->stalled[i]->code = NET_FAILED;

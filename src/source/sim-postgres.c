@@ -45,6 +45,10 @@ static const struct option_def server_options[] = {
 	{ "keepalive", OPTION_DURATION, "7875s",
 		"After so long the server gives up a client that is silent and does not answer.",
 		NULL, NULL, false },
+	{ "fleet", OPTION_BOOL, "false",
+		"Whether its process is a row of the source fleet, where it can be stopped and "
+		"restarted.",
+		NULL, NULL, false },
 	{ "version", OPTION_INT, "160004", "Its version, as server_version_num has it.", NULL, NULL,
 		false },
 	{ 0 },
@@ -90,6 +94,7 @@ static int server_make(struct world *w, const struct option_values *v, struct er
 	s->deadlock_ms = option_value_int(v, "deadlock_timeout");
 	s->keepalive_ms = option_value_int(v, "keepalive");
 	s->version = (int)option_value_int(v, "version");
+	s->process->hidden = !option_value_int(v, "fleet");
 	rc = server_standby(w, s, v, err);
 	for (i = 0; !rc && (item = option_value_item(v, "database", i)); i++)
 		if (!simpg_database(s, item))
