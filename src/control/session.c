@@ -125,7 +125,9 @@ static void session_seed_ghosts(struct session *s)
 	while ((r = memory_next(&s->memory, &pos)) != NULL) {
 		struct singleton *ghost;
 
-		if (!ghost_wanted(s, r) || picture_find(&s->picture, r->id) || !ghost_add(s, r->id))
+		/* What was judged in this run is in the picture: no need to look for it. */
+		if (r->present || !ghost_wanted(s, r) || picture_find(&s->picture, r->id) ||
+			!ghost_add(s, r->id))
 			continue;
 		ghost = ghost_singleton(s, r);
 		if (ghost)
@@ -261,6 +263,7 @@ static void session_seed(struct session *s)
 	if (s->seeded || !s->round.complete)
 		return;
 	s->seeded = true;
+	session_judge_early(s, SIZE_MAX);
 	session_seed_ghosts(s);
 }
 
