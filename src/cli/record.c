@@ -122,7 +122,7 @@ static int record_run(struct cli *cli)
 
 	if (code)
 		return code;
-	if (recording_start(&rec, look.fleet, look.settings, &options, &err)) {
+	if (recording_start(&rec, look.settings, &options, &err)) {
 		look_close(&look);
 		return cli_fail(EXIT_CODE_FAILED, &err);
 	}

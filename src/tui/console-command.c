@@ -206,6 +206,9 @@ void console_run_command(struct console *k, struct line *typed)
 	case COMMAND_SEEK:
 		console_time_seek(k, arg);
 		break;
+	case COMMAND_RECORD:
+		console_record(k, arg);
+		break;
 	case COMMAND_POLL:
 		fleet_poll_now(k->fleet, *arg ? arg : NULL);
 		console_say(k, false, "polling %s now", *arg ? arg : "all sources");

@@ -102,6 +102,7 @@ void console_model(struct console *k)
 		.now_us = console_time_us(k),
 		.paused = time ? vclock_paused(time->clock) : k->paused,
 		.mark = time ? time->mark : NULL,
+		.recording = k->recording.recorder != NULL,
 		.speed = time ? vclock_speed_now(time->clock) : 0,
 		.past = time && time->finding_ms,
 		.ago_ms = console_past_ago_ms(k),

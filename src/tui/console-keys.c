@@ -64,6 +64,9 @@ static bool act_console(struct console *k, enum action action)
 	case ACTION_PAUSE:
 		console_pause(k);
 		return true;
+	case ACTION_RECORD:
+		console_record(k, "");
+		return true;
 	case ACTION_POLL:
 		fleet_poll_now(k->fleet, NULL);
 		console_say(k, false, k->paused ? "paused: Z goes on" : "polling all sources now");

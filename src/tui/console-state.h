@@ -9,6 +9,7 @@
 #include "tui/console.h"
 #include "tui/input.h"
 #include "tui/line.h"
+#include "tui/recording.h"
 #include "tui/screen.h"
 #include "tui/theme.h"
 #include "tui/view.h"
@@ -66,6 +67,8 @@ struct console {
 	uint64_t events_seq;
 	struct board *board;
 	int64_t board_ms; /* when it was taken */
+	bool missed;      /* one came under a window, and was not shown */
+	struct recording recording;
 	bool paused;
 
 	struct past past;            /* what was shown before */
@@ -178,6 +181,12 @@ void console_lesson_begin(struct console *k);
 void console_lesson_turn(struct console *k);
 void console_lesson_pick(struct console *k, const char *index);
 void console_lesson_command(struct console *k, enum command command, const char *arg);
+
+/* console-record.c: keeping what is shown in a file */
+/* Begins, or ends; path "": a name of its own in the state folder. */
+void console_record(struct console *k, const char *path);
+/* Says so when it ended by itself. */
+void console_record_look(struct console *k);
 
 /* console-command.c */
 void console_run_command(struct console *k, struct line *typed);

@@ -37,7 +37,9 @@ static void take_board(struct console *k)
 	k->board_ms = console_now_ms();
 	if (!k->then)
 		listing_update(k->listing, board, console_time_ms(k), console_time_us(k));
+	k->missed = false;
 	take_events(k);
+	recording_take(&k->recording, k->fleet, board);
 	console_past_keep(k);
 	/* Who looks at the past is not disturbed. */
 	if (k->then)
@@ -46,11 +48,21 @@ static void take_board(struct console *k)
 	console_follow(k);
 }
 
+/* A picture that is not shown, as a window stands over it; a record gets it all the same. */
+static void take_unseen(struct console *k)
+{
+	struct board *board = fleet_board(k->fleet);
+
+	recording_take(&k->recording, k->fleet, board);
+	board_unref(board);
+	k->board_ms = console_now_ms();
+	k->missed = true;
+}
+
 /* An act goes on under its window; the pictures that come meanwhile are not shown. */
 static void take_act_news(struct console *k)
 {
-	board_unref(fleet_board(k->fleet));
-	k->board_ms = console_now_ms();
+	take_unseen(k);
 	console_act_news(k);
 }
 
@@ -117,7 +129,7 @@ static void wait_for(struct console *k, struct pollfd *fds)
 	/* While a picture was taken just now, the next one waits a little; while paused, or under a
 	 * window, all do, but an act that goes on is followed. */
 	bool early = console_now_ms() - k->board_ms < BOARD_EVERY_MS;
-	bool held = (k->paused || k->act.board) && !k->act.gate;
+	bool held = (k->paused || (k->act.board && !k->recording.recorder)) && !k->act.gate;
 	int i;
 
 	fds[FD_INPUT] = (struct pollfd){ .fd = screen_input_fd(k->screen), .events = POLLIN };
@@ -134,8 +146,11 @@ static void take_pictures(struct console *k, bool ready)
 {
 	if (ready && k->act.gate)
 		take_act_news(k);
-	else if (ready && !k->paused && !k->act.board)
+	else if (ready && k->act.board && k->recording.recorder)
+		take_unseen(k);
+	else if ((ready || k->missed) && !k->paused && !k->act.board)
 		take_board(k);
+	console_record_look(k);
 	/* Under a window nothing moves. */
 	if (k->act.board ||
 		(!listing_busy(k->listing) && listing_next_ms(k->listing) > console_time_ms(k)))
@@ -250,6 +265,7 @@ static void console_release(struct console *k)
 	for (h = 0; h < k->n_history; h++)
 		free(k->history[h].id);
 	console_act_end(k, NULL);
+	recording_stop(&k->recording, NULL);
 	actions_release(&k->actions);
 	debrief_free(k->debrief);
 	listing_free(k->listing);

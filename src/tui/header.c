@@ -196,13 +196,18 @@ static int draw_lesson(const struct model *m, struct canvas *c, int x)
 /* "[REPLAY x10]" */
 static int draw_mark(const struct model *m, struct canvas *c, int x)
 {
-	char speed[FORMAT_SPEED_MAX];
+	char speed[FORMAT_SPEED_MAX], at[CLOCK_TEXT_MAX];
 	int from = x;
 
 	if (!m->mark)
 		return 0;
 	format_speed(speed, m->speed);
 	x += canvas_putf(c, canvas_all(c), 0, x, STYLE_HEADER_MARK, "[%s %s]", m->mark, speed);
+	if (m->past && !m->ago_ms) {
+		clock_format_utc(at, m->now_us, 0);
+		x += canvas_putf(c, canvas_all(c), 0, x, STYLE_HEADER, " %.8s", at + 11);
+		canvas_until(c, m->now_ms + 1000 - m->now_us / 1000 % 1000);
+	}
 	return x - from + draw_lesson(m, c, x);
 }
 
@@ -213,6 +218,8 @@ static int draw_mode(const struct model *m, struct canvas *c, int x)
 	int64_t left_s = (m->armed_ms + 999) / 1000;
 	char at[CLOCK_TEXT_MAX];
 
+	if (m->recording)
+		x += canvas_put(c, a, 0, x, STYLE_HEADER_MARK, "[REC]") + 1;
 	x += draw_mark(m, c, x);
 	if (m->mark && !(m->past && !m->ago_ms))
 		x++;

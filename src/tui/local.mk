@@ -9,6 +9,7 @@ src_libtui_a_SOURCES = \
 	src/tui/console-command.c \
 	src/tui/console-draw.c \
 	src/tui/console-go.c \
+	src/tui/console-record.c \
 	src/tui/console-time.c \
 	src/tui/console-keys.c \
 	src/tui/console-past.c \

@@ -5,6 +5,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "control/fleet.h"
 #include "control/settings.h"
 
@@ -40,8 +41,17 @@ static int own_path(int64_t now_us, char **ret, struct err *err)
 	return rc;
 }
 
-int recording_start(struct recording *rec, const struct fleet *fleet,
-	const struct settings *settings, const struct recorder_options *options, struct err *err)
+static char *shown_path(const char *path)
+{
+	struct str s;
+
+	str_init(&s, PATH_MAX_BYTES * 4);
+	text_escape(&s, path, strlen(path));
+	return str_take(&s);
+}
+
+int recording_start(struct recording *rec, const struct settings *settings,
+	const struct recorder_options *options, struct err *err)
 {
 	struct recorder_options o = *options;
 	char *path = NULL;
@@ -50,7 +60,7 @@ int recording_start(struct recording *rec, const struct fleet *fleet,
 	if (o.path)
 		path = xstrdup(o.path);
 	else
-		rc = own_path(clock_wall_us(fleet_clock(fleet)), &path, err);
+		rc = own_path(clock_wall_us(&clock_system), &path, err);
 	o.path = path;
 	o.program = "baton " PACKAGE_VERSION;
 	o.thresholds = &settings->thresholds;
@@ -61,7 +71,8 @@ int recording_start(struct recording *rec, const struct fleet *fleet,
 		free(path);
 		return rc;
 	}
-	rec->path = path;
+	rec->shown = shown_path(path);
+	free(path);
 	audit_tail_init(&rec->tail, NULL);
 	return 0;
 }
@@ -90,7 +101,7 @@ int recording_stop(struct recording *rec, struct err *err)
 	int rc = rec->recorder ? recorder_stop(rec->recorder, err) : 0;
 
 	audit_tail_release(&rec->tail);
-	free(rec->path);
+	free(rec->shown);
 	*rec = (struct recording){ .recorder = NULL };
 	return rc;
 }

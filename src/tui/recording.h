@@ -13,13 +13,13 @@ struct recording {
 	struct recorder *recorder; /* NULL: it does not record */
 	struct audit_tail tail;
 	uint64_t seq; /* of the last event that was taken */
-	char *path;
+	char *shown;  /* the file, sanitised */
 };
 
 /* Begins; options->program and thresholds are filled in here. path NULL: a name of its own in the
  * state folder. */
-int recording_start(struct recording *rec, const struct fleet *fleet,
-	const struct settings *settings, const struct recorder_options *options, struct err *err);
+int recording_start(struct recording *rec, const struct settings *settings,
+	const struct recorder_options *options, struct err *err);
 /* Takes a board of that fleet, with the events that came up to it. */
 void recording_take(struct recording *rec, struct fleet *fleet, const struct board *board);
 /* Ends it. Returns as recorder_stop. */

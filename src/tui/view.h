@@ -39,6 +39,7 @@ struct model {
 	const char *mark; /* "SIM", "REPLAY": what is shown runs on a clock of its own; NULL: live
 			   */
 	int32_t speed;    /* of that clock, in thousandths of real time */
+	bool recording;   /* it is kept in a file */
 	bool past;        /* it was, and can't be acted on */
 	int64_t armed_ms; /* what is left of the time in which acts may be begun; 0: read only;
 			     INT64_MAX: until the end */

@@ -43,3 +43,7 @@ tests_bin_test_control_lesson_results_LDADD = $(CONTROL_TEST_LIBS)
 tests_bin_test_control_lesson_run_SOURCES = tests/unit/control/test-lesson-run.c \
 	tests/unit/control/folder.h tests/unit/unit.h
 tests_bin_test_control_lesson_run_LDADD = $(CONTROL_TEST_LIBS)
+
+unit_tests += tests/bin/test-control-replay
+tests_bin_test_control_replay_SOURCES = tests/unit/control/test-replay.c tests/unit/unit.h
+tests_bin_test_control_replay_LDADD = $(CONTROL_TEST_LIBS)

@@ -1,0 +1,450 @@
+#include "config.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text.h"
+#include "base/vclock.h"
+#include "base/zone.h"
+#include "control/fleet.h"
+#include "control/settings.h"
+#include "model/draft.h"
+#include "model/record.h"
+#include "model/redact.h"
+#include "model/schedule.h"
+#include "model/thresholds.h"
+#include "source/replay.h"
+#include "tests/unit/unit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Everything that a record can hold is written, read back, and written again: the same lines. */
+
+enum {
+	NOW_MS = 777000123,
+};
+#define NOW_US INT64_C(1796008340214431)
+
+static void add_line(void *arg, const char *text, size_t len)
+{
+	str_add_mem(arg, text, len);
+}
+
+/* ---- a source with everything ---- */
+
+static int64_t value_of(enum detail_id id)
+{
+	switch (detail_word(id)->type) {
+	case DETAIL_TYPE_TIME:
+		return NOW_US - id * 1000001;
+	case DETAIL_TYPE_BOOL:
+		return id % 2;
+	case DETAIL_TYPE_BIG:
+	case DETAIL_TYPE_HEX:
+		return INT64_MAX - id;
+	default:
+		return NOW_MS + id * 7;
+	}
+}
+
+static void every_detail(struct draft *d)
+{
+	char text[64];
+	int i;
+
+	for (i = 0; i < DETAIL_COUNT; i++) {
+		if (i % 17 == 3) {
+			draft_hidden(d, (enum detail_id)i);
+		} else if (detail_word((enum detail_id)i)->type == DETAIL_TYPE_TEXT) {
+			snprintf(text, sizeof(text), "\"%d\\ \x1b[31m\xc3\xa4\xf0\x9f\x98\x80\xff",
+				i);
+			draft_text(d, (enum detail_id)i, text);
+			if (i % 3 == 0)
+				draft_text(d, (enum detail_id)i, "");
+		} else {
+			draft_int(d, (enum detail_id)i, value_of((enum detail_id)i));
+		}
+	}
+	/* Years beyond what RFC 3339 can write. */
+	draft_int(d, DETAIL_CREATED, INT64_MAX - 1);
+	draft_int(d, DETAIL_PID, INT64_MIN + 1);
+}
+
+static void every_run(struct draft *d, enum run_state state)
+{
+	struct run run = { .name = "close-2945",
+		.key = "uid:1-2",
+		.state = state,
+		.listed = TRI_NO,
+		.manual = state == RUN_FAILED,
+		.attempts = 3,
+		.slot_us = NOW_US - 60000000,
+		.created_us = NOW_US - 59000000,
+		.start_us = NOW_US - 58000000,
+		.end_us = state == RUN_RUNNING ? TIME_UNKNOWN : NOW_US,
+		.deleted_us = TIME_UNKNOWN,
+		.deadline_s = 600,
+		.parallelism = 2 };
+	struct pod pod = { .name = "close-2945-x",
+		.key = "uid:9",
+		.node = "node-1",
+		.reason = state == RUN_FAILED ? "NodeLost" : NULL,
+		.phase = POD_RUNNING,
+		.node_ready = TRI_YES,
+		.containers_running = 1,
+		.restarts = -1,
+		.node_gone = state == RUN_FAILED,
+		.start_us = NOW_US,
+		.end_us = TIME_UNKNOWN,
+		.deleted_us = NOW_US };
+
+	draft_run(d, &run);
+	every_detail(d);
+	draft_pod(d, &pod);
+	every_detail(d);
+	pod.node = NULL;
+	draft_pod(d, &pod);
+}
+
+static struct singleton *everything(struct draft *d, const struct schedule *schedule)
+{
+	draft_begin(d, MECH_K8S_CRONJOB, "orders", "app\\x/\x07:-42", 10);
+	draft_name(d, "billing-close");
+	draft_token(d, TOKEN_CREATE_REVISION, INT64_MAX);
+	draft_lease(d, 10000, NOW_MS + 7001, NOW_MS - 3);
+	draft_lease_known(d, NOW_MS - 1);
+	every_detail(d);
+	draft_schedule(d, schedule);
+	every_run(d, RUN_RUNNING);
+	every_run(d, RUN_FAILED);
+	draft_run_holders(d);
+	draft_claim(d, CLAIM_WAITER, "w\"1", 3, "4711@1767322923000000");
+	draft_position(d, 7);
+	every_detail(d);
+	draft_claim(d, CLAIM_FORMER, "", 0, "");
+	draft_claim(d, CLAIM_MEMBER, "m", 1, "member:1");
+	return draft_finish(d);
+}
+
+static struct singleton *nothing(struct draft *d)
+{
+	draft_begin(d, MECH_PG_ADVISORY, "orders", "app:1", 5);
+	return draft_finish(d);
+}
+
+static void every_finding(struct verdict_draft *v)
+{
+	int i;
+
+	verdict_draft_begin(v);
+	v->v.state = STATE_STUCK;
+	v->v.needs_attention = true;
+	v->v.has_highest = true;
+	v->v.highest_token = INT64_MAX;
+	v->v.state_since_us = NOW_US - 5;
+	v->v.known_since_us = NOW_US - 6;
+	v->v.role = "close-books";
+	v->v.fit = "weak";
+	for (i = 0; i < FINDING_COUNT; i++) {
+		verdict_add(v, (enum finding_code)i, (enum severity)(i % 3),
+			i % 2 ? NOW_US : TIME_UNKNOWN, "what %d \\x41 says", i);
+		if (i % 4)
+			verdict_advise(v, "do %d", i);
+		verdict_evidence_int(v, DETAIL_PID, i);
+		verdict_evidence_text(v, DETAIL_RUN, "one");
+		verdict_evidence_text(v, DETAIL_RUN, "two");
+		verdict_evidence_int(v, DETAIL_RENEWED, NOW_MS - i);
+	}
+}
+
+static struct board *make_board(void)
+{
+	static const char *const witnesses[] = { "orders/app:1" };
+	static const struct role role = { .name = "close-books",
+		.harm = HARM_HARMFUL,
+		.fenced = TRI_NO,
+		.witnesses = witnesses,
+		.n_witnesses = 1 };
+	struct thresholds thresholds = thresholds_default();
+	struct hidden hidden[] = { { "queries of others", "GRANT x" }, { "that", NULL } };
+	struct schedule *schedule = schedule_new("CRON_TZ=Etc/UTC 0 3 * * *", NULL, zone_load);
+	struct draft *d = draft_new();
+	struct verdict_draft v;
+	struct picture pic;
+	struct snapshot head = { .source = "orders",
+		.kind = "kubernetes",
+		.environment = "lab",
+		.protect = true,
+		.live = true,
+		.state = SOURCE_DEGRADED,
+		.picture_ms = NOW_MS - 77,
+		.error = "something is wrong",
+		.error_since_us = NOW_US - 1,
+		.server = "v1.34.2",
+		.hidden = hidden,
+		.n_hidden = 2,
+		.cost = { 1, 2, 3, 4 } };
+	struct snapshot *snap;
+	struct board *board;
+
+	verdict_draft_init(&v);
+	picture_init(&pic);
+	every_finding(&v);
+	picture_put(&pic, everything(d, schedule));
+	picture_judged(&pic, 0, row_new(singleton_ref(pic.slots[0].s), &v));
+	draft_begin(d, MECH_SOURCE, "orders", "", 0);
+	every_detail(d);
+	head.self = row_new(draft_finish(d), &v);
+	verdict_draft_begin(&v);
+	picture_put(&pic, nothing(d));
+	picture_judged(&pic, 1, row_new(singleton_ref(pic.slots[1].s), &v));
+	snap = picture_publish(&pic, &head);
+	board = board_compose(&snap, 1, &role, 1, &thresholds, NULL, NULL, NOW_MS, NOW_US);
+	row_unref(head.self);
+	picture_release(&pic);
+	verdict_draft_release(&v);
+	draft_free(d);
+	schedule_unref(schedule);
+	return board;
+}
+
+/* ---- writing and reading ---- */
+
+static void write_lines(struct record_writer *w, const struct board *board)
+{
+	struct thresholds thresholds = thresholds_default();
+
+	record_head(w, board, &thresholds, "baton test");
+	record_snapshot(w, board, 0, NULL);
+	record_verdicts(w, board, NULL);
+}
+
+static void save(char *path, const struct str *text)
+{
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text->s, text->len), text->len);
+	close(fd);
+}
+
+struct opened {
+	struct replay *replay;
+	struct settings *settings;
+	struct vclock clock;
+	struct fleet *fleet;
+	struct board *board;
+};
+
+static void open_at(struct opened *o, const char *path, int64_t at_ms)
+{
+	struct fleet_options options = { .one_shot = true };
+	struct err err = { 0 };
+
+	if (replay_open(path, &o->replay, &err))
+		fail_msg("%s", err.text);
+	vclock_init(&o->clock, &clock_system, replay_epoch_us(o->replay), at_ms);
+	o->settings = settings_of_replay(o->replay);
+	options.clock = &o->clock.source;
+	options.replay = o->replay;
+	o->fleet = fleet_new(o->settings, &options);
+	fleet_start(o->fleet);
+	assert_true(fleet_wait_settled(o->fleet, clock_mono_ms(&clock_system) + 20000));
+	o->board = fleet_board(o->fleet);
+}
+
+static void close_all(struct opened *o)
+{
+	board_unref(o->board);
+	assert_true(fleet_stop(o->fleet, 5000));
+	fleet_free(o->fleet);
+	settings_free(o->settings);
+	vclock_release(&o->clock);
+	replay_close(o->replay);
+}
+
+static void everything_comes_back(void **state)
+{
+	char path[] = "/tmp/baton-record-XXXXXX";
+	struct board *board = make_board();
+	struct record_writer w;
+	struct str first, second;
+	struct opened o;
+
+	(void)state;
+	str_init(&first, 1024 * 1024 * 64);
+	str_init(&second, 1024 * 1024 * 64);
+	record_init(&w, board, add_line, &first, NULL);
+	write_lines(&w, board);
+	record_end(&w, "stopped");
+	record_release(&w);
+	save(path, &first);
+	str_truncate(&first, (size_t)(strstr(first.s, "{\"t\":0,\"line\":\"end\"") - first.s));
+	open_at(&o, path, REPLAY_START_MS);
+	assert_null(replay_trouble(o.replay));
+	record_init(&w, o.board, add_line, &second, NULL);
+	write_lines(&w, o.board);
+	record_release(&w);
+	assert_string_equal(second.s, first.s);
+	close_all(&o);
+	unlink(path);
+	str_release(&first);
+	str_release(&second);
+	board_unref(board);
+}
+
+static void redacted_holds_no_name(void **state)
+{
+	static const char *const names[] = { "orders", "billing", "close-2945", "node-1",
+		"close-books", "queries of others", "GRANT", "something is wrong", "w\\\"1" };
+	struct board *board = make_board();
+	struct redact *redact = redact_new();
+	struct record_writer w;
+	struct str text;
+	size_t i;
+
+	(void)state;
+	str_init(&text, 1024 * 1024 * 64);
+	record_init(&w, board, add_line, &text, redact);
+	write_lines(&w, board);
+	record_release(&w);
+	for (i = 0; i < ARRAY_LEN(names); i++)
+		if (strstr(text.s, names[i]))
+			fail_msg("\"%s\" is in the record", names[i]);
+	assert_non_null(strstr(text.s, "name-1"));
+	redact_free(redact);
+	str_release(&text);
+	board_unref(board);
+}
+
+/* ---- changes, and what is damaged ---- */
+
+#define HEAD                                                                               \
+	"{\"t\":0,\"line\":\"record\",\"at\":\"2026-01-02T03:04:05.000000Z\",\"format\":"  \
+	"\"baton-record\",\"version\":1,\"new\":{\"a\":[1]},\"sources\":[{\"name\":\"a\"," \
+	"\"kind\":\"postgres\"}],\"roles\":[]}\n"
+#define FRAME(t, whole, rows, gone)                                                           \
+	"{\"t\":" t ",\"line\":\"frame\",\"source\":\"a\",\"whole\":" whole ",\"rows\":" rows \
+	",\"gone\":" gone ",\"seen\":" t ",\"head\":{\"state\":\"ok\"}}\n"
+#define ROW(t, id, more) \
+	"{\"t\":" t ",\"line\":\"row\",\"source\":\"a\",\"id\":\"" id "\"" more "}\n"
+#define WHAT ",\"what\":{\"mechanism\":\"pg-advisory\"}"
+#define END  "{\"t\":9000,\"line\":\"end\"}\n"
+
+/* What is shown of a text that is a record, at a moment: "id=STATE:holder ...". */
+static void shown_at(const char *text, int64_t t, char *out, size_t size, const char **ret_trouble)
+{
+	char path[] = "/tmp/baton-record-XXXXXX";
+	struct str s;
+	struct opened o;
+	size_t i, len = 0;
+	static char trouble[500];
+
+	str_init(&s, 1024 * 1024);
+	str_add(&s, text);
+	save(path, &s);
+	open_at(&o, path, REPLAY_START_MS + t);
+	*out = '\0';
+	for (i = 0; i < o.board->snapshots[0]->n_rows; i++) {
+		const struct row *row = snapshot_row(o.board->snapshots[0], i);
+		const struct claim *holder = singleton_holder(row->s);
+
+		len += (size_t)snprintf(out + len, size - len, "%s=%s:%s ", row->s->path,
+			state_word(row->v.state)->word, holder ? holder->identity : "-");
+	}
+	snprintf(trouble, sizeof(trouble), "%s",
+		replay_trouble(o.replay) ? replay_trouble(o.replay) : "");
+	*ret_trouble = trouble;
+	close_all(&o);
+	unlink(path);
+	str_release(&s);
+}
+
+static void moments(void **state)
+{
+	static const char held[] =
+		",\"verdict\":{\"state\":\"HELD\"},\"claims\":[{\"kind\":\"holder\","
+		"\"identity\":\"w\\u001b\\\\\"}]";
+	static const struct {
+		const char *text;
+		int64_t t;
+		const char *shown, *trouble;
+	} cases[] = {
+		{ HEAD END, 0, "", "" },
+		{ HEAD FRAME("10", "true", "1", "0") ROW("10", "a/x", WHAT) END, 9, "", "" },
+		{ HEAD FRAME("10", "true", "1", "0") ROW("10", "a/x", WHAT) END, 10, "x=UNKNOWN:- ",
+			"" },
+		/* What a row does not say is as it was. */
+		{ HEAD FRAME("10", "true", "1", "0")
+				ROW("10", "a/x", WHAT ",\"verdict\":{\"state\":\"FREE\"}")
+					FRAME("20", "false", "1", "0") ROW("20", "a/x", "%") END,
+			20, "x=HELD:w\\x1b\\ ", "" },
+		{ HEAD FRAME("10", "true", "1", "0") ROW("10", "a/x", WHAT "%") FRAME("20", "false",
+			  "1", "0") ROW("20", "a/x", ",\"verdict\":{\"state\":\"STALE\"}") END,
+			20, "x=STALE:w\\x1b\\ ", "" },
+		{ HEAD FRAME("10", "true", "1", "0") ROW("10", "a/x", WHAT) FRAME("20", "false",
+			  "0",
+			  "1") "{\"t\":20,\"line\":\"gone\",\"source\":\"a\",\"id\":\"a/x\"}\n" END,
+			20, "", "" },
+		/* A whole picture leaves nothing of what was. */
+		{ HEAD FRAME("10", "true", "1", "0") ROW("10", "a/x", WHAT)
+				FRAME("20", "true", "1", "0") ROW("20", "a/y", WHAT) END,
+			25, "y=UNKNOWN:- ", "" },
+		/* A moment that is not whole is not shown. */
+		{ HEAD FRAME("10", "true", "1", "0") ROW("10", "a/x", WHAT)
+				FRAME("20", "false", "2", "0") ROW("20", "a/y", WHAT),
+			25, "x=UNKNOWN:- ",
+			"the record was cut short: it is shown up to its last whole moment" },
+		{ HEAD FRAME("10", "true", "1", "0") ROW("10", "a/x", WHAT) "{\"t\":11,\"li", 25,
+			"x=UNKNOWN:- ",
+			"the record was cut short: it is shown up to its last whole moment" },
+		{ HEAD FRAME("10", "true", "2", "0") ROW("10", "a/x", WHAT) "garbage\n" END, 25, "",
+			"2 lines were passed over" },
+		/* Rows of others, of no source, of what is not known here. */
+		{ HEAD FRAME("10", "true", "1", "0") ROW("10", "b/x", WHAT) END, 25, "", "" },
+		{ HEAD FRAME("10", "true", "1", "0")
+				ROW("10", "a/x", ",\"what\":{\"mechanism\":\"new\"}") END,
+			25, "", "" },
+		{ HEAD FRAME("10", "true", "1", "0") ROW("10", "a/x", "") END, 25, "", "" },
+		{ HEAD "{\"t\":5,\"line\":\"later\",\"x\":1}\n" END, 25, "", "" },
+		/* Time never goes back. */
+		{ HEAD FRAME("30", "true", "1", "0") ROW("30", "a/x", WHAT)
+				FRAME("20", "true", "0", "0") END,
+			29, "", "" },
+		{ HEAD FRAME("30", "true", "1", "0") ROW("30", "a/x", WHAT)
+				FRAME("20", "true", "0", "0") END,
+			30, "", "" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *hole = strchr(cases[i].text, '%'), *trouble;
+		char text[4096], out[1024];
+
+		if (hole)
+			snprintf(text, sizeof(text), "%.*s%s%s", (int)(hole - cases[i].text),
+				cases[i].text, held, hole + 1);
+		else
+			snprintf(text, sizeof(text), "%s", cases[i].text);
+		shown_at(text, cases[i].t, out, sizeof(out), &trouble);
+		if (strcmp(out, cases[i].shown) != 0 || strcmp(trouble, cases[i].trouble) != 0)
+			fail_msg("case %zu shows \"%s\", trouble \"%s\"", i, out, trouble);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_comes_back),
+		cmocka_unit_test(redacted_holds_no_name),
+		cmocka_unit_test(moments),
+	};
+
+	text_init_locale();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
