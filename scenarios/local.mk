@@ -1,5 +1,6 @@
 # One file each; a new one only needs its name here.
 scenario_files = \
+	scenarios/O01.yaml \
 	scenarios/S01.yaml \
 	scenarios/S02.yaml \
 	scenarios/S03.yaml \
