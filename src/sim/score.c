@@ -133,24 +133,21 @@ static void value_text(char *buf, size_t size, bool ms, int64_t value)
 		snprintf(buf, size, "%" PRId64, value);
 }
 
-/* "6 s (4 points for each 1 s beyond 30 s)" */
+/* "6 s (4 for each 1 s beyond 30 s)" */
 static void cost_line(struct score *s, const struct score_cost *cost, int64_t value, int taken)
 {
-	bool ms = measure_word(cost->measure.kind)->ms;
+	bool ms = measure_word(cost->measure.kind)->ms, unit = ms || cost->per > 1;
 	char counted[SCORE_CLOCK_MAX], per[SCORE_CLOCK_MAX], spare[SCORE_CLOCK_MAX];
 
 	value_text(counted, sizeof(counted), ms, value);
 	value_text(per, sizeof(per), ms, cost->per);
 	value_text(spare, sizeof(spare), ms, cost->free);
-	if (!cost->costs)
-		line(s, "", 0, 0, "%s: %s", cost->text, counted);
-	else if (cost->free)
-		line(s, "", -taken, 0, "%s: %s (%" PRId64 " for each %s beyond %s)", cost->text,
-			counted, cost->costs, per, spare);
+	if (cost->costs)
+		line(s, "", -taken, 0, "%s: %s (%" PRId64 " for each%s%s%s%s)", cost->text, counted,
+			cost->costs, unit ? " " : "", unit ? per : "", cost->free ? " beyond " : "",
+			cost->free ? spare : "");
 	else
-		line(s, "", -taken, 0, "%s: %s (%" PRId64 " for each%s%s)", cost->text, counted,
-			cost->costs, ms || cost->per > 1 ? " " : "",
-			ms || cost->per > 1 ? per : "");
+		line(s, "", 0, 0, "%s: %s", cost->text, counted);
 }
 
 static void score_safety(struct score *s, const struct score_rules *rules, const struct account *a)

@@ -31,6 +31,18 @@ class Lessons(unittest.TestCase):
     def test_every_file_is_in_the_list(self):
         self.assertEqual(sorted(lesson["number"] for lesson in self.lessons), [name[:3] for name in files()])
 
+    def test_there_are_twelve_lessons(self):
+        numbers = [lesson["number"] for lesson in self.lessons if lesson["kind"] == "lesson"]
+        self.assertEqual(numbers, [f"S{n:02d}" for n in range(1, 13)])
+        self.assertEqual(self.home.baton("train").out.count("  best "), len(self.lessons))
+
+    def test_the_questions_of_senior_practice_are_answered_by_lessons_of_that_name(self):
+        asked = {lesson["question"]: lesson["number"] for lesson in self.lessons if lesson["question"]}
+        for question in ("When would you need fencing though only one process runs?",
+                         "What happens to a job whose pod dies holding the lock?"):
+            self.assertIn(question, asked)
+            self.assertIn(f"answers: {question}", self.home.baton("train").out)
+
     def test_lessons_stand_before_studies_and_in_order(self):
         kinds = [lesson["kind"] for lesson in self.lessons]
         self.assertEqual(kinds, sorted(kinds, key=["lesson", "study"].index))
