@@ -86,7 +86,7 @@ static size_t tell_causes(struct prose *p, const struct model *m, size_t at)
 	size_t i, found = 0;
 
 	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%s", l->asks);
-	prose_tail(p, STYLE_DIM, "d picks, one or several; what stands at your first act counts");
+	prose_tail(p, STYLE_DIM, "d picks, one or several, before you act");
 	for (i = 0; i < l->n_causes; i++) {
 		if (i == at)
 			found = p->n;

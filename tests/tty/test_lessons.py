@@ -96,11 +96,10 @@ class Trainee:
             time.sleep(0.3)
 
     def choose(self, word):
-        """Moves the cursor of a list to the line that begins with a word."""
+        """Moves the cursor of a list to the line that begins with a word; None: the first, which is a holder."""
         for _ in range(60):
             line = next((line for line in self.tmux.text.split("\n") if "▌" in line and "│" in line), "")
-            at = line.split("▌", 1)[-1].split()[:1]
-            if at == [word]:
+            if word is None or f"{line.split('▌', 1)[-1]} ".startswith(f"{word} "):
                 self.tmux.press("Enter")
                 return
             self.tmux.press("Down")
