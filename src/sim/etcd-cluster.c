@@ -87,7 +87,6 @@ static void leads(struct world *w, struct sim_etcd *e, int member)
 	e->lost_ms = INT64_MIN;
 	e->term++;
 	e->index++; /* a new leader begins with an empty entry */
-	e->term_changed_ms = world_now_ms(w);
 	sim_etcd_promote(w, e);
 	thing_changed(&e->thing);
 	world_tell(w, HAPPENING_SERVER, e->members[member].machine->thing.name, e->thing.name, 0,

@@ -442,26 +442,11 @@ static void lease_free(struct sim_etcd *e, struct sim_etcd_lease *l)
 	free(l);
 }
 
-/* Leases that go although over a third of their time is left, many at once: see etcd's rows of the
- * source (mass-expiry). */
-static void count_lost(struct world *w, struct sim_etcd *e, const struct sim_etcd_lease *l)
-{
-	int64_t now_ms = world_now_ms(w);
-
-	if (!l->n_keys || sim_etcd_lease_left_ms(w, l) < l->granted_s * 1000 / 3)
-		return;
-	if (now_ms - e->losing_ms > SIM_ETCD_LOST_WITHIN_MS)
-		e->losing = 0;
-	e->losing_ms = now_ms;
-	e->losing++;
-}
-
 enum sim_etcd_error sim_etcd_revoke(
 	struct world *w, struct sim_etcd *e, struct sim_etcd_lease *l, const char *why)
 {
 	struct sim_etcd_key *key;
 
-	count_lost(w, e, l);
 	e->index++;
 	/* A lease without keys changes nothing in the key space. */
 	if (l->keys)
@@ -535,15 +520,6 @@ static void expire(struct world *w, struct sim_etcd *e)
 	}
 }
 
-static void note_lost(struct world *w, struct sim_etcd *e)
-{
-	if (e->losing < 5 || world_now_ms(w) - e->losing_ms > SIM_ETCD_LOST_WITHIN_MS ||
-		e->term_changed_ms == INT64_MIN || world_now_ms(w) - e->term_changed_ms > 60000)
-		return;
-	e->lost = e->losing;
-	e->lost_at_ms = e->losing_ms;
-}
-
 static void tick(struct world *w, void *who, int64_t a, int64_t b)
 {
 	struct sim_etcd *e = who;
@@ -554,7 +530,6 @@ static void tick(struct world *w, void *who, int64_t a, int64_t b)
 	/* Only a leader counts the time of leases (lessor.go, Promote and Demote). */
 	if (e->leader >= 0 && e->lost_ms == INT64_MIN)
 		expire(w, e);
-	note_lost(w, e);
 	world_after(w, SIM_ETCD_TICK_MS, tick, e, 0, 0);
 }
 
@@ -647,8 +622,7 @@ struct sim_etcd *sim_etcd_new(struct world *w, const char *name, struct machine 
 	e->revision = 1000 + (int64_t)sim_random_below(world_random(w), 9000);
 	e->index = e->revision * 2 + (int64_t)sim_random_below(world_random(w), 1000);
 	e->db_size = 2 * 1024 * 1024 + e->revision * KEY_BYTES;
-	e->lost_ms = e->term_changed_ms = e->losing_ms = INT64_MIN;
-	e->losing_ms = 0;
+	e->lost_ms = INT64_MIN;
 	world_add(w, &e->thing, &sim_etcd_ops, name);
 	sim_etcd_members_tick(w, e);
 	world_after(w, SIM_ETCD_TICK_MS, tick, e, 0, 0);

@@ -21,7 +21,6 @@ enum {
 	SIM_ETCD_REQUEST_MS = 7000,  /* a request that is not agreed on by then fails: 5 s and two
 					election timeouts (config.go, ReqTimeout) */
 	SIM_ETCD_EXPIRE_MOST = 500,  /* leases revoked in one look (leaseRevokeRate / 2) */
-	SIM_ETCD_LOST_WITHIN_MS = 2000,
 	SIM_ETCD_EVENTS_MOST = 16384,
 	SIM_ETCD_TTL_MOST_S = 9000000, /* MaxLeaseTTL is 9e9; so many fit everywhere */
 };
@@ -94,7 +93,7 @@ struct sim_etcd {
 	int leader;                    /* -1: there is none, and nothing can be agreed on */
 	int64_t lost_ms;               /* since when the leader can't lead; INT64_MIN: it can */
 	int64_t elect_ms;              /* when another is elected */
-	int64_t term, term_changed_ms; /* INT64_MIN: it never changed */
+	int64_t term;
 	int64_t revision, index, compacted;
 	bool no_space; /* the alarm is on */
 	uint64_t no_space_member;
@@ -105,8 +104,6 @@ struct sim_etcd {
 	struct sim_etcd_lease *first_lease, *last_lease;
 	struct sim_etcd_lease **heap;
 	size_t n_heap, cap_heap, n_keys;
-	/* leases that went before their time, in the present second or two */
-	int64_t losing, losing_ms, lost, lost_at_ms;
 	struct sim_etcd_watch *due, *due_last; /* told as soon as their member can */
 	/* the newest changes: number i stands at i % n_event_slots */
 	struct sim_etcd_event *events;

@@ -237,6 +237,9 @@ struct etcd_lease_sight {
 struct etcd_lease_sight etcd_lease_look(const struct etcd_lease *lease);
 bool etcd_lease_looks_other(const struct etcd_lease_sight *a, const struct etcd_lease_sight *b);
 
+/* Notes leases that vanished many at once, from what the store was told since (etcd.c). */
+void etcd_note_lost(struct etcd *e, int64_t now_ms);
+
 /* ---- etcd-tell.c ---- */
 void etcd_tell(struct etcd *e);
 /* Tells up to so many names of which all keys were read, up to the last key; false: no more now.

@@ -491,9 +491,9 @@ static int poll_once(struct etcd *e, int64_t deadline_ms, struct err *err)
  * stalled revokes what its followers renewed. Without that change it may as well be a service that
  * shuts down.
  */
-static void poll_lost(struct etcd *e)
+void etcd_note_lost(struct etcd *e, int64_t now_ms)
 {
-	int64_t now_ms = http_loop_now_ms(e->loop), n = etcd_store_take_lost(e->store);
+	int64_t n = etcd_store_take_lost(e->store);
 
 	if (!n)
 		return;
@@ -529,7 +529,7 @@ static void poll_degraded(struct etcd *e)
 static void poll_tell(struct etcd *e)
 {
 	poll_degraded(e);
-	poll_lost(e);
+	etcd_note_lost(e, http_loop_now_ms(e->loop));
 	if (etcd_store_ignored(e->store) != e->told_ignored) {
 		e->told_ignored = etcd_store_ignored(e->store);
 		e->self_changed = true;

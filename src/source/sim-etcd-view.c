@@ -225,13 +225,10 @@ int sim_etcd_connect(struct sim_etcd_own *own, const struct world *w, struct err
 	for (i = 0; i < e->n_members; i++)
 		ask_member(own, w, (int)i);
 	ask_alarms(own);
+	/* A term that rose before we first looked was not seen to rise. */
+	if (e->term && own->sim->term > e->term)
+		e->term_changed_ms = world_now_ms(w);
 	e->term = own->sim->term;
-	if (own->sim->term_changed_ms != INT64_MIN)
-		e->term_changed_ms = own->sim->term_changed_ms;
-	if (own->sim->lost) {
-		e->leases_lost = own->sim->lost;
-		e->leases_lost_ms = own->sim->lost_at_ms;
-	}
 	for (i = 0; i < e->n_members; i++) {
 		size_t at = (e->current + i) % e->n_members;
 
@@ -433,6 +430,7 @@ int sim_etcd_tell(struct sim_source *s, struct round *r, struct err *err)
 	if (!rc) {
 		read_keys(own, world_now_ms(s->world));
 		read_leases(own, s->world);
+		etcd_note_lost(e, world_now_ms(s->world));
 		tell_degraded(e);
 		etcd_tell_hidden(e);
 		etcd_tell(e);

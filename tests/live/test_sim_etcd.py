@@ -36,6 +36,7 @@ def normal(value, names):
     if isinstance(value, str):
         for number, name in names.items():
             value = re.sub(rf"(?<![0-9a-z]){number}(?![0-9a-z])", name, value)
+        value = re.sub(r"member:[0-9a-f]{10,16}", "member:M", value)
         value = re.sub(r"\d+(\.\d+)?(ms|h|m|s)(\d+(m|s))?", "#", value)
         return re.sub(r"\b\d+ s\b", "# s", value)
     return value
@@ -316,6 +317,79 @@ class SameActs(Both):
         wait_until(lambda: etcd.count("elections/job/") == 2, 20, what="the key of node-b")
         sim = Sim(self, "revoke", [several, contender("node-b", "2s")])
         self.assertEqual(self.compare(Scene(self, etcd), sim, "revoke", "node-a", "node-a").code, 0)
+
+
+def source_facts(said):
+    """What is said of the source itself; endpoints and members are named in their order."""
+    source = said["sources"][0]
+    names = {}
+    for i, member in enumerate(source["members"], 1):
+        names[re.escape(member["identity"])] = f"E{i}"
+        if member["detail"].get("member_id"):
+            names[member["detail"]["member_id"]] = f"M{i}"
+            names[str(int(member["detail"]["member_id"], 16))] = f"M{i}"
+    facts = {"state": source["state"], "error": source["error"], "attention": source["needs_attention"],
+             "alarms": source["detail"].get("alarm"), "ignored": source["detail"].get("keys_ignored"),
+             "members": [[member["identity"], " ".join((member["detail"].get("error") or "").split())]
+                         for member in source["members"]],
+             "findings": sorted([f["code"], f["severity"], f["text"], f["advice"]] for f in source["findings"])}
+    return normal(facts, names)
+
+
+class SameCluster(Both):
+    """What is said of the members, and of a cluster that is in trouble."""
+
+    @on_each(members=3)
+    def test_all_is_well(self, etcd):
+        self.queue(etcd, "node-a")
+        sim = Sim(self, "well", self.sims("node-a"), etcd="members: [etcd-1, etcd-2, etcd-3]")
+        self.same(source_facts(Scene(self, etcd).look()), source_facts(sim.look("9s")))
+
+    @on_each(members=3)
+    def test_one_member_is_out(self, etcd):
+        self.queue(etcd, "node-a")
+        etcd.members[2].kill9()
+        scene = Scene(self, etcd)
+        wait_until(lambda: etcd.leader(), 20, what="a leader")
+        real = scene.look()
+        out = ["{at: 5s, etcd-out: {server: ctl, member: etcd-3}}"]
+        sim = Sim(self, "one out", self.sims("node-a"), out, "members: [etcd-1, etcd-2, etcd-3]").look("20s")
+        self.same(source_facts(real), source_facts(sim))
+        self.same(picture(real), picture(sim))
+
+    @on_each(members=3)
+    def test_the_quorum_is_lost(self, etcd):
+        self.queue(etcd, "node-a")
+        scene = Scene(self, etcd)
+        scene.look()
+        for member in etcd.members[1:]:
+            member.kill9()
+        sim = Sim(self, "no quorum", self.sims("node-a"),
+                  [f"{{at: 5s, etcd-out: {{server: ctl, member: etcd-{i}}}}}" for i in (2, 3)],
+                  "members: [etcd-1, etcd-2, etcd-3]").ask("list", at="20s")
+        end = time.monotonic() + 30
+        while True:
+            real = scene.home.baton("list", "--json")
+            if real.code == sim.code and "no leader" in (real.json["sources"][0]["error"] or ""):
+                break
+            self.assertLess(time.monotonic(), end, real)
+            time.sleep(0.5)
+        for said in (real, sim):
+            source = said.json["sources"][0]
+            self.assertEqual(source["state"], "failing", source)
+            self.assertRegex(source["error"], "^http://[^ ]+ answers, and knows no leader: the cluster has lost its "
+                                              "quorum, or elects$")
+
+    @on_each()
+    def test_no_space(self, etcd):
+        self.queue(etcd, "node-a", "node-b")
+        etcd.alarm("NOSPACE")
+        scene, alarm = Scene(self, etcd), ["{at: 5s, etcd-alarm: {server: ctl}}"]
+        real, sim = scene.look(), Sim(self, "no space", self.sims("node-a", "node-b"), alarm)
+        self.same(source_facts(real), source_facts(sim.look("20s")))
+        target = ("ctl/elections/job", "--expect", "node-a")
+        self.same(forecast_facts(scene.home.baton("forecast", "step-down", *target, "--json").json, real["singletons"]),
+                  forecast_facts(sim.ask("forecast step-down", *target, at="20s").json, sim.look("20s")["singletons"]))
 
 
 class SameOrder(Both):
