@@ -59,6 +59,12 @@ void map_init(struct map *map)
 	}
 }
 
+void map_same_order(struct map *map)
+{
+	map->seed[0] = 1;
+	map->seed[1] = 2;
+}
+
 void map_release(struct map *map)
 {
 	free(map->slots);

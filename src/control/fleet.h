@@ -19,11 +19,11 @@ struct fleet;
 
 struct fleet_options {
 	const struct clock_source *clock;
-	bool one_shot;         /* each source makes one picture and stops */
-	bool memory;           /* read and write the observation memory */
-	bool sim;              /* the built-in fleet: its audit is kept apart from the real one */
+	bool one_shot; /* each source makes one picture and stops */
+	bool memory;   /* read and write the observation memory */
+	bool sim;      /* the built-in fleet: its audit is kept apart from the real one */
 	const struct replay *replay; /* the record whose settings these are; NULL: live */
-	const char *state_dir; /* where the memory is; NULL: the XDG state folder */
+	const char *state_dir;       /* where the memory is; NULL: the XDG state folder */
 };
 
 /* settings lives as long as the fleet. Opens every source; one that can't be opened is there,

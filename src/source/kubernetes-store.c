@@ -1121,6 +1121,18 @@ struct kube_store *kube_store_new(schedule_zone_load load)
 	return s;
 }
 
+void kube_store_same_order(struct kube_store *s)
+{
+	map_same_order(&s->schedules);
+	map_same_order(&s->crons);
+	map_same_order(&s->runs);
+	map_same_order(&s->pods);
+	map_same_order(&s->leases);
+	map_same_order(&s->nodes);
+	map_same_order(&s->cron_paths);
+	map_same_order(&s->lease_paths);
+}
+
 void kube_store_clear(struct kube_store *s)
 {
 	int kind;

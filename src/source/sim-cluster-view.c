@@ -41,6 +41,7 @@ static struct own *own_of(struct sim_source *s)
 		return own;
 	own = s->own = xcalloc(1, sizeof(*own));
 	own->k = kube_new(s->config);
+	kube_store_same_order(own->k->store);
 	own->k->serve = sim_cluster_serve;
 	own->k->server = s->thing;
 	kube_streams_open(own->k, NULL, 0);
