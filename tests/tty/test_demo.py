@@ -1,0 +1,99 @@
+"""
+The built-in fleet in the console: `baton` with nothing to look at opens it, within a minute of its time each kind of trouble is on
+the screen, and an operator breaks something by the menu and sees it recorded.
+"""
+
+import json
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from pty_program import Program, environment  # noqa: E402
+from servers import baton_path  # noqa: E402
+
+
+class Demo(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="baton-demo-")
+        self.addCleanup(self.folder.cleanup)
+
+    def baton(self, *args, rows=40, columns=110, **more):
+        """With no environment but a terminal and an empty home."""
+        env = environment(HOME=self.folder.name, **more)
+        return Program(baton_path(), *args, rows=rows, columns=columns, env=env)
+
+    def test_nothing_to_look_at_opens_it(self):
+        with self.baton() as p:
+            p.wait("[SIM x1]").wait("baton init").wait("control/elections/archiver")
+            self.assertIn("[ARMED]", p.screen.line(0))
+            self.assertIn("DEMO", p.screen.line(0))
+            self.assertNotIn("\u2500", p.screen.line(1), "the frame is as that of real systems")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+        self.assertEqual(os.listdir(self.folder.name), [], "something was written")
+
+    def test_ascii_and_mono_tell_it_too(self):
+        with self.baton("--ascii", "demo", NO_COLOR="1") as p:
+            p.wait("[SIM x1]").wait("control/elections/archiver")
+            self.assertNotIn("---", p.screen.line(1), "the frame is as that of real systems")
+            self.assertTrue(p.screen.text.isascii())
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
+    def test_each_kind_of_trouble_comes_within_the_first_minute(self):
+        with self.baton("demo") as p:
+            p.wait("[SIM x1]").wait("control/elections/archiver")
+            p.keys(":speed 10\r").wait("[SIM x10]")
+            for word in ("D DUPLICATE", "S STALE", "O ORPHAN"):
+                p.wait(word)
+            p.keys("3")
+            p.wait(lambda screen: any("hand-over" in line and "settler" in line for line in screen.text.splitlines()))
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
+    def test_time_stands_still_and_goes_step_by_step(self):
+        with self.baton("demo") as p:
+            p.wait("[SIM x1]").wait("control/elections/archiver")
+            p.keys("Z").wait("[PAUSED]").settle()
+            p.keys("3").wait("TIME").settle()
+            before = p.screen.text
+            p.settle(1.2)
+            self.assertEqual(p.screen.text, before, "time goes on")
+            p.keys("s").wait("2026-03-03T0")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
+    def test_a_crash_by_the_menu(self):
+        with self.baton("demo", "--seed", "7") as p:
+            p.wait("[SIM x1]").wait("control/elections/fx-rates")
+            p.keys("/fx-rates\r").wait("/fx-rates").settle()
+            p.keys("a").wait("crash")
+            self.choose(p, "crash")
+            self.choose(p, "fx-1")
+            p.wait("kill -9 fx-1").keys("fx-1\r").wait("Now watch what comes of it")
+            p.keys("\x1b").settle()
+            p.keys("/\x15\r").settle()
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+        with open(os.path.join(self.folder.name, ".local/state/baton/sim/audit.jsonl"), encoding="utf-8") as audit:
+            lines = [json.loads(line) for line in audit]
+        self.assertEqual([(line["verb"], line["sim"], line["outcome"]) for line in lines], [("crash", True, None), ("crash", True, "done")])
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, ".local/state/baton/audit.jsonl")))
+
+    def choose(self, p, word):
+        """Moves down a list to the line of that word, and takes it."""
+        for _ in range(40):
+            p.wait(word).settle(0.05)
+            if any(line.strip("\u2502 ").startswith("\u258c" + word) for line in p.screen.text.splitlines()):
+                p.keys("\r")
+                return
+            p.keys("j")
+        self.fail(f"{word} can't be reached:\n{p.screen.text}")
+
+
+if __name__ == "__main__":
+    unittest.main()
