@@ -23,7 +23,7 @@ struct band_span {
 
 enum {
 	BAND_SPANS_MOST = 64,
-	BANDS_MOST = 24,
+	BANDS_MOST = 48,
 	DEBRIEF_EVENTS_MOST = 80
 };
 

@@ -18,7 +18,8 @@ enum {
 	COLUMNS_LEAST = 20,
 	TICK_GAP = 10,
 	TABLE_MOST = 8,
-	CELL_W = 14
+	CELL_MOST = 14,
+	ROW_W = 22
 };
 
 /* One paragraph: the line ends in it are the file's, not the reader's. */
@@ -217,6 +218,10 @@ static void tell_band(struct prose *p, const struct axis *axis, const struct ban
 		const struct band_span *s = &b->spans[i];
 		int to = column_of(axis, s->to_ms - 1);
 
+		/* A pause between two pieces of work is none that one could see here; an overlap is
+		 * seen however short it was. */
+		if (s->kind == BAND_VACANT && (s->to_ms - s->from_ms) * 2 < axis->column_ms)
+			continue;
 		for (k = column_of(axis, s->from_ms); k <= to; k++)
 			row->cells[k] =
 				(struct chart_cell){ p->ascii ? (uint32_t)shapes[s->kind].ascii
@@ -405,11 +410,14 @@ static const struct lesson_cell *cell_at(
 static void table_row(struct prose *p, const struct debrief *d, const char *row,
 	const char *const *columns, size_t n)
 {
+	int room = (p->width - HANG - ROW_W - 1) / (int)(n ? n : 1),
+	    cell_w = room < CELL_MOST ? room : CELL_MOST;
 	struct str out;
 	size_t i;
 
+	cell_w = cell_w < 2 ? 2 : cell_w;
 	str_init(&out, 1000);
-	str_addf(&out, "%-24.24s", row ? row : "");
+	str_addf(&out, "%-*.*s", ROW_W, ROW_W, row ? row : "");
 	for (i = 0; i < n; i++) {
 		const struct lesson_cell *cell = row ? cell_at(d->lesson, row, columns[i]) : NULL;
 		char text[SCORE_CLOCK_MAX] = "-";
@@ -418,7 +426,7 @@ static void table_row(struct prose *p, const struct debrief *d, const char *row,
 			score_seconds(text, d->values[cell->value]);
 		else if (cell)
 			snprintf(text, sizeof(text), "%" PRId64, d->values[cell->value]);
-		str_addf(&out, "%*.*s", CELL_W, CELL_W - 1, row ? text : columns[i]);
+		str_addf(&out, "%*.*s", cell_w, cell_w - 1, row ? text : columns[i]);
 	}
 	prose_add(p, STYLE_TEXT, "", HANG, row ? STYLE_TEXT : STYLE_TABLE_HEAD, "%s", out.s);
 	str_release(&out);

@@ -39,7 +39,8 @@ class Lessons(unittest.TestCase):
     def test_the_questions_of_senior_practice_are_answered_by_lessons_of_that_name(self):
         asked = {lesson["question"]: lesson["number"] for lesson in self.lessons if lesson["question"]}
         for question in ("When would you need fencing though only one process runs?",
-                         "What happens to a job whose pod dies holding the lock?"):
+                         "What happens to a job whose pod dies holding the lock?",
+                         "Why is idempotent work often better than election?"):
             self.assertIn(question, asked)
             self.assertIn(f"answers: {question}", self.home.baton("train").out)
 
