@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum {
-	BEFORE_MS = 60 * 1000,  /* so much of what came before is shown, or more: */
+	BEFORE_MS = 60 * 1000, /* so much of what came before is shown, or more: */
+	RHYTHM = 12,
 	BEFORE_MOST_MS = 300000 /* back to the first fault, but no more than this */
 };
 
@@ -241,10 +242,29 @@ static bool worth_telling(enum happening_kind kind)
 	}
 }
 
-/* Of these the first is told, and how many more there were. */
-static bool comes_often(enum happening_kind kind)
+/* So many changes of hands of one duty are its rhythm, and no story. */
+static bool is_rhythm(struct world *w, const struct happening *h)
 {
-	return kind == HAPPENING_DOUBLE || kind == HAPPENING_STALE_WRITE ||
+	size_t i, n = 0;
+
+	if (h->kind != HAPPENING_VACANT && h->kind != HAPPENING_SERVED &&
+		h->kind != HAPPENING_OVERLAP && h->kind != HAPPENING_ALONE &&
+		h->kind != HAPPENING_ENDED)
+		return false;
+	for (i = 0; i < world_told(w) && n <= RHYTHM; i++) {
+		const struct happening *other = world_happening(w, i);
+
+		n += other->kind == h->kind && strcmp(other->what, h->what) == 0;
+	}
+	return n > RHYTHM;
+}
+
+/* Of these the first is told, and how many more there were. */
+static bool comes_often(struct world *w, const struct happening *h)
+{
+	enum happening_kind kind = h->kind;
+
+	return is_rhythm(w, h) || kind == HAPPENING_DOUBLE || kind == HAPPENING_STALE_WRITE ||
 	       kind == HAPPENING_FENCED || kind == HAPPENING_RUN || kind == HAPPENING_NOTE ||
 	       kind == HAPPENING_MISSED || kind == HAPPENING_EXPIRED || kind == HAPPENING_GRANTED ||
 	       kind == HAPPENING_FREED;
@@ -257,13 +277,13 @@ static struct debrief_event *another_of(
 {
 	size_t i;
 
-	if (!comes_often(h->kind))
+	if (!comes_often(w, h))
 		return NULL;
 	for (i = 0; i < d->n_events; i++) {
 		const struct happening *f = world_happening(w, first[i]);
 
-		if (f->kind == h->kind && strcmp(f->who, h->who) == 0 &&
-			strcmp(f->what, h->what) == 0)
+		if (f->kind == h->kind && strcmp(f->what, h->what) == 0 &&
+			(strcmp(f->who, h->who) == 0 || is_rhythm(w, h)))
 			return &d->events[i];
 	}
 	return NULL;
