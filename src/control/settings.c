@@ -453,9 +453,20 @@ static int read_console(const struct options_check *check, struct settings *s)
 	const struct yaml_node *map = node_section(s->store->root, "console");
 	const struct yaml_node *node = map ? yaml_get(map, "past_mb") : NULL;
 
-	if (!yaml_int(node, &s->past_mb) || (s->past_mb >= 0 && s->past_mb <= SETTINGS_PAST_MOST))
+	if (!yaml_int(node, &s->past_mb))
 		return 0;
-	return options_fail(check, node, "'past_mb' must be 0 to %d", SETTINGS_PAST_MOST);
+	if (s->past_mb < 0 || s->past_mb > SETTINGS_PAST_MOST)
+		return options_fail(check, node, "'past_mb' must be 0 to %d", SETTINGS_PAST_MOST);
+	if (!s->past_mb)
+		s->past_mb = PAST_NOTHING;
+	return 0;
+}
+
+size_t settings_past_bytes(const struct settings *settings)
+{
+	if (settings->past_mb == PAST_NOTHING)
+		return 0;
+	return (size_t)(settings->past_mb ? settings->past_mb : SETTINGS_PAST_MB) * 1024 * 1024;
 }
 
 static void discover(struct settings *s)
@@ -618,7 +629,6 @@ struct settings *settings_new(void)
 
 	s->store = xcalloc(1, sizeof(*s->store));
 	s->thresholds = thresholds_default();
-	s->past_mb = SETTINGS_PAST_MB;
 	return s;
 }
 

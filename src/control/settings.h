@@ -10,7 +10,8 @@ struct options_check;
 struct yaml_node;
 
 enum {
-	SETTINGS_PAST_MB = 32, /* past_mb by default */
+	SETTINGS_PAST_MB = 32, /* past_mb where it is not said */
+	PAST_NOTHING = -1,     /* past_mb: nothing is kept */
 };
 
 /*
@@ -30,8 +31,8 @@ struct settings {
 	struct thresholds thresholds;
 	const char *const *audit_program; /* argv of the audit's second copy, ended by NULL; NULL */
 	bool audit_syslog;
-	int64_t past_mb;              /* what the console keeps of the past, at most */
-	const char *theme;            /* NULL: fitted to the terminal */
+	int64_t past_mb;   /* what the console keeps of the past; 0: not said; PAST_NOTHING */
+	const char *theme; /* NULL: fitted to the terminal */
 	struct settings_store *store; /* what the pointers above point into */
 	char *note;       /* what discovery leaves out of what the environment says; NULL */
 	char *looked_for; /* without sources: what discovery looked for, as sentences; else NULL */
@@ -53,6 +54,8 @@ int settings_load(const char *path, int64_t timeout_ms, struct settings **ret, s
 struct replay;
 struct settings *settings_of_replay(const struct replay *replay);
 void settings_free(struct settings *settings);
+/* How many bytes the console keeps of what it showed before, at most; 0: nothing. */
+size_t settings_past_bytes(const struct settings *settings);
 
 /*
  * For the built-in fleet: settings of n sources that were made elsewhere (the array is taken over,

@@ -245,7 +245,7 @@ static void console_init(struct console *k, struct fleet *fleet, const struct se
 	k->listing = listing_new();
 	journal_init(&k->journal, JOURNAL_CAP);
 	k->journal.seq = JOURNAL_REMEMBERED;
-	past_init(&k->past, (size_t)settings->past_mb * 1024 * 1024);
+	past_init(&k->past, settings_past_bytes(settings));
 	line_init(&k->filter);
 	line_init(&k->command);
 	line_init(&k->search);

@@ -269,8 +269,7 @@ static void setup(struct fleet *f, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct settings settings = { .thresholds = thresholds_default(),
-		.past_mb = SETTINGS_PAST_MB };
+	struct settings settings = { .thresholds = thresholds_default() };
 	struct console_options options = { .theme = getenv("STAGE_THEME"),
 		.ascii = getenv("STAGE_ASCII") != NULL };
 	struct fleet fleet = { 0 };

@@ -219,10 +219,10 @@ static void test_the_past(void **state)
 {
 	struct settings *s = load(*state, "sources: {}\n");
 
-	assert_int_equal(s->past_mb, SETTINGS_PAST_MB);
+	assert_int_equal(settings_past_bytes(s), 32 * 1024 * 1024);
 	settings_free(s);
 	s = load(*state, "sources: {}\nconsole: {past_mb: 0}\n");
-	assert_int_equal(s->past_mb, 0);
+	assert_int_equal(settings_past_bytes(s), 0);
 	settings_free(s);
 	refuse(*state, "console: {past_mb: -1}\n", "1:20: 'past_mb' must be 0 to 4096");
 	refuse(*state, "console: {past_mb: 5000}\n", "1:20: 'past_mb' must be 0 to 4096");
