@@ -160,7 +160,7 @@ static bool is_state_news(const struct singleton *s, enum state before, enum sta
 	bool calm = (before == STATE_HELD || before == STATE_FREE) &&
 		    (after == STATE_HELD || after == STATE_FREE);
 
-	return before != after && !(calm && s->mechanism == MECH_K8S_CRONJOB);
+	return before != after && !(calm && singleton_is_job(s));
 }
 
 /* A state that needs a person, or ends to: that others wait, or no more, is no matter of days. */
@@ -209,7 +209,7 @@ void session_event_row(struct session *s, const struct row *before, const struct
 	struct str text;
 
 	str_init(&text, 16384);
-	if (facts->mechanism == MECH_K8S_CRONJOB) {
+	if (singleton_is_job(facts)) {
 		if (before)
 			session_event_runs(s, before->s, facts);
 	} else if (hand_over_text(&text, facts, observed)) {

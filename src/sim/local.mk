@@ -25,6 +25,7 @@ src_libsim_a_SOURCES = \
 	src/sim/postgres-pooler.c \
 	src/sim/postgres-recipe.c src/sim/postgres-recipe.h \
 	src/sim/postgres-script.c src/sim/postgres-script.h \
+	src/sim/scheduler.c src/sim/scheduler.h \
 	src/sim/process.c src/sim/process.h \
 	src/sim/random.c src/sim/random.h \
 	src/sim/referee.c src/sim/referee.h \

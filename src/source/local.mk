@@ -63,6 +63,7 @@ src_libsource_a_SOURCES = \
 	src/source/sim-postgres-hash.c \
 	src/source/sim-postgres-sql.c \
 	src/source/sim-postgres-view.c \
+	src/source/sim-scheduler.c \
 	src/source/sim-cluster.c src/source/sim-cluster.h \
 	src/source/sim-cluster-api.c \
 	src/source/sim-cluster-fleet.c \
