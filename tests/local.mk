@@ -39,11 +39,16 @@ noinst_PROGRAMS += $(fuzzers)
 endif
 FUZZ_FLAGS = -fsanitize=fuzzer
 
-.PHONY: check-programs fuzzers
+.PHONY: check-programs fuzzers update-lessons
 check-programs: all
 	@$(MAKE) $(AM_MAKEFLAGS) $(check_PROGRAMS)
 fuzzers: $(BUILT_SOURCES)
 	@$(MAKE) $(AM_MAKEFLAGS) $(fuzzers)
+
+# Writes down anew what each way through each lesson gives; read the difference before you commit it.
+update-lessons: all
+	cd $(srcdir)/tests && BATON_UPDATE_GOLDEN=1 BATON_BUILD="$(abs_top_builddir)" PYTHONDONTWRITEBYTECODE=1 \
+		"$(PYTHON3)" -m unittest contract.test_lessons.Lessons.test_each_way_gives_the_bytes_that_are_written_down
 
 # The tests in Python, on real servers where those are installed; BATON_TESTS=unit leaves them out.
 check-local:

@@ -1,6 +1,7 @@
 """Every lesson is a test: each of its ways is played, and gives what its text says, twice the same bytes."""
 
 import glob
+import hashlib
 import json
 import os
 import unittest
@@ -8,6 +9,8 @@ import unittest
 from servers import Home
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# What each way gave when it was written down: every compiler and every optimisation must give the same bytes.
+DIGESTS = os.path.join(TOP, "tests", "contract", "lessons.digests")
 
 
 def files():
@@ -61,6 +64,19 @@ class Lessons(unittest.TestCase):
                     self.assertTrue(way["least"] <= result["score"] <= way["most"],
                                     f"{result['score']} is not {way['least']} to {way['most']}: {result['lines']}")
                     self.assertEqual(self.play(lesson, way).out, done.out)
+
+    def test_each_way_gives_the_bytes_that_are_written_down(self):
+        lines = []
+        for lesson in self.lessons:
+            for way in lesson["ways"]:
+                done = self.play(lesson, way)
+                digest = hashlib.sha256(done.out.encode()).hexdigest()
+                lines.append(f"{lesson['number']} {way['name']} {json.loads(done.out)['score']} {digest[:32]}\n")
+        if os.environ.get("BATON_UPDATE_GOLDEN"):
+            with open(DIGESTS, "w", encoding="utf-8") as out:
+                out.writelines(lines)
+        with open(DIGESTS, encoding="utf-8") as written:
+            self.assertEqual(written.readlines(), lines, "\nif that is meant: make update-lessons, and read the difference")
 
     def test_right_ways_earn_ninety_and_wrong_ones_forty_at_most(self):
         for lesson in self.lessons:
