@@ -46,9 +46,9 @@ class Bytes(Sim):
         self.assertEqual(one, self.good("list", "--sim", WORLD, "--json").out)
 
     def test_the_story_is_the_one_that_is_kept(self):
-        """What every compiler must make of it. When the world itself was changed: BATON_UPDATE=1 writes it anew."""
+        """What every compiler must make of it. When the world itself was changed: make update-golden writes it anew."""
         told = self.good("watch", "--sim", WORLD, "--at", "90s").out
-        if os.environ.get("BATON_UPDATE"):
+        if os.environ.get("BATON_UPDATE_GOLDEN"):
             with open(STORY, "w", encoding="utf-8") as out:
                 out.write(told)
         with open(STORY, encoding="utf-8") as kept:

@@ -48,8 +48,9 @@ tests_bin_test_tui_lesson_CPPFLAGS = $(AM_CPPFLAGS) -DTEST_SCREENS=\"$(abs_top_s
 tests_bin_test_tui_lesson_LDADD = $(VIEW_TEST_LIBS)
 
 # Writes the golden screens and the manual's list of keys anew; read the difference before you commit it.
-update-golden: tests/bin/test-tui-golden tests/bin/test-tui-gate-dialog tests/bin/test-tui-keymap tests/bin/test-tui-lesson
+update-golden: src/baton tests/bin/test-tui-golden tests/bin/test-tui-gate-dialog tests/bin/test-tui-keymap tests/bin/test-tui-lesson
 	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-lesson
 	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-golden
 	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-gate-dialog
 	BATON_UPDATE_GOLDEN=1 tests/bin/test-tui-keymap
+	BATON_UPDATE_GOLDEN=1 $(srcdir)/tests/run --build . contract/sim
