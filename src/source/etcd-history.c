@@ -194,6 +194,20 @@ static void history_answer(void *arg, const struct etcd_watch_answer *a)
 	}
 }
 
+void etcd_past_add(struct etcd *e, const struct etcd_kv *kv, bool deleted)
+{
+	struct etcd_history *h = e->history;
+
+	/* Keys of one transaction change together. */
+	if (kv->mod_revision != h->revision)
+		etcd_store_tell(h->store, &past_teller, h);
+	h->revision = kv->mod_revision;
+	if (deleted)
+		etcd_store_delete(h->store, kv->key, kv->key_len);
+	else
+		etcd_store_put(h->store, kv);
+}
+
 static void history_event(
 	void *arg, const struct etcd_watch_answer *a, const struct etcd_event *event)
 {
@@ -203,19 +217,11 @@ static void history_event(
 	(void)a;
 	if (h->over)
 		return;
-	/* Keys of one transaction change together. */
-	if (event->kv.mod_revision != h->revision)
-		etcd_store_tell(h->store, &past_teller, h);
 	/* What comes after the picture, the session sees itself. */
-	if (event->kv.mod_revision > e->revision || ++h->n_events > EVENTS_MOST) {
+	if (event->kv.mod_revision > e->revision || ++h->n_events > EVENTS_MOST)
 		h->over = true;
-		return;
-	}
-	h->revision = event->kv.mod_revision;
-	if (event->deleted)
-		etcd_store_delete(h->store, event->kv.key, event->kv.key_len);
 	else
-		etcd_store_put(h->store, &event->kv);
+		etcd_past_add(e, &event->kv, event->deleted);
 }
 
 static void history_ended(void *arg, const struct grpc_result *result)
@@ -304,6 +310,29 @@ void etcd_history_end(struct etcd *e)
 	e->history = NULL;
 }
 
+void etcd_past_begin(struct etcd *e)
+{
+	struct etcd_history *h = e->history = xcalloc(1, sizeof(*h));
+
+	h->store = etcd_store_new(e->prefixes, e->n_prefixes);
+	h->events = xcalloc(TOLD_MOST, sizeof(*h->events));
+	map_init(&h->leaders);
+}
+
+void etcd_past_quiet(struct etcd *e, bool quiet)
+{
+	etcd_store_tell(e->history->store, &past_teller, e->history);
+	etcd_store_live(e->history->store);
+	e->history->quiet = quiet;
+}
+
+void etcd_past_tell(struct etcd *e)
+{
+	etcd_store_tell(e->history->store, &past_teller, e->history);
+	history_tell(e);
+	etcd_history_end(e);
+}
+
 /* Opens the watch that reads the past, from a revision on. */
 static int history_watch(struct etcd *e, int64_t from, struct err *err)
 {
@@ -364,10 +393,8 @@ static int history_start(struct etcd *e, int64_t deadline_ms, struct err *err)
 		e->history_done = true;
 		return 0;
 	}
-	h = e->history = xcalloc(1, sizeof(*h));
-	h->store = etcd_store_new(e->prefixes, e->n_prefixes);
-	h->events = xcalloc(TOLD_MOST, sizeof(*h->events));
-	map_init(&h->leaders);
+	etcd_past_begin(e);
+	h = e->history;
 	h->begin = e->revision > back ? e->revision - back : 1;
 	return history_begin(e, deadline_ms, err);
 }

@@ -252,6 +252,15 @@ void etcd_tell_hidden(struct etcd *e);
 /* Reads the past little by little, once; to be called with each poll. */
 int etcd_history(struct etcd *e, int64_t deadline_ms, struct err *err);
 void etcd_history_end(struct etcd *e);
+/*
+ * The same for changes that were read in another way: begin, each change in its order (its
+ * mod_revision is when it happened), tell, which ends it. While it is quiet, what changes hands is
+ * what was there at the beginning.
+ */
+void etcd_past_begin(struct etcd *e);
+void etcd_past_quiet(struct etcd *e, bool quiet);
+void etcd_past_add(struct etcd *e, const struct etcd_kv *kv, bool deleted);
+void etcd_past_tell(struct etcd *e);
 
 /* ---- etcd-discover.c ---- */
 int etcd_discover(struct etcd *e, int64_t deadline_ms, struct err *err);

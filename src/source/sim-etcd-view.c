@@ -244,6 +244,17 @@ int sim_etcd_connect(struct sim_etcd_own *own, const struct world *w, struct err
 
 /* ---- the keys ---- */
 
+static struct etcd_kv kv_of(const struct sim_etcd_event *event)
+{
+	return (struct etcd_kv){ .key = event->key,
+		.key_len = strlen(event->key),
+		.value = event->value ? event->value : "",
+		.value_len = event->value ? strlen(event->value) : 0,
+		.create_revision = event->create_revision,
+		.mod_revision = event->mod_revision,
+		.lease = event->lease };
+}
+
 static bool is_shown(const struct etcd *e, const char *key, size_t len)
 {
 	size_t i;
@@ -258,19 +269,35 @@ static bool is_shown(const struct etcd *e, const char *key, size_t len)
 	return false;
 }
 
-static void put_key(struct etcd *e, const char *key, const char *value, int64_t create_revision,
-	int64_t mod_revision, int64_t lease)
+static void put_key(struct etcd *e, const struct etcd_kv *kv)
 {
-	struct etcd_kv kv = { .key = key,
-		.key_len = strlen(key),
-		.value = value,
-		.value_len = strlen(value),
-		.create_revision = create_revision,
-		.mod_revision = mod_revision,
-		.lease = lease };
+	if (is_shown(e, kv->key, kv->key_len))
+		etcd_store_put(e->store, kv);
+}
 
-	if (is_shown(e, key, kv.key_len))
-		etcd_store_put(e->store, &kv);
+/* What changed hands before we first looked, as far as it is not compacted. */
+static void read_past(struct sim_etcd_own *own)
+{
+	const struct sim_etcd *sim = own->sim;
+	uint64_t i = sim->n_events > sim->n_event_slots ? sim->n_events - sim->n_event_slots : 0;
+	const struct sim_etcd_event *event;
+	bool quiet = true;
+
+	if (!sim->n_events)
+		return;
+	etcd_past_begin(&own->e);
+	etcd_past_quiet(&own->e, true);
+	for (; (event = sim_etcd_event(sim, i)) != NULL; i++) {
+		struct etcd_kv kv = kv_of(event);
+
+		if (quiet && event->mod_revision > sim->compacted) {
+			quiet = false;
+			etcd_past_quiet(&own->e, false);
+		}
+		if (is_shown(&own->e, kv.key, kv.key_len))
+			etcd_past_add(&own->e, &kv, !event->value);
+	}
+	etcd_past_tell(&own->e);
 }
 
 static void read_all_keys(struct sim_etcd_own *own)
@@ -281,9 +308,17 @@ static void read_all_keys(struct sim_etcd_own *own)
 	etcd_store_clear(own->e.store);
 	etcd_store_live(own->e.store);
 	for (dir = own->sim->first_dir; dir; dir = dir->next)
-		for (key = dir->first; key; key = key->dir_next)
-			put_key(&own->e, key->name, key->value, key->create_revision,
-				key->mod_revision, key->lease ? key->lease->id : 0);
+		for (key = dir->first; key; key = key->dir_next) {
+			const struct etcd_kv kv = { .key = key->name,
+				.key_len = key->name_len,
+				.value = key->value,
+				.value_len = strlen(key->value),
+				.create_revision = key->create_revision,
+				.mod_revision = key->mod_revision,
+				.lease = key->lease ? key->lease->id : 0 };
+
+			put_key(&own->e, &kv);
+		}
 	own->seen = own->sim->n_events;
 	own->e.told_all = false;
 }
@@ -293,15 +328,18 @@ static void read_keys(struct sim_etcd_own *own, int64_t now_ms)
 	const struct sim_etcd_event *event;
 
 	etcd_store_at(own->e.store, now_ms);
+	if (!own->e.pictured)
+		read_past(own);
 	if (!own->e.pictured ||
 		(own->seen < own->sim->n_events && !sim_etcd_event(own->sim, own->seen)))
 		read_all_keys(own);
 	own->e.pictured = true;
 	while ((event = sim_etcd_event(own->sim, own->seen)) != NULL) {
+		const struct etcd_kv kv = kv_of(event);
+
 		own->seen++;
 		if (event->value)
-			put_key(&own->e, event->key, event->value, event->create_revision,
-				event->mod_revision, event->lease);
+			put_key(&own->e, &kv);
 		else if (is_shown(&own->e, event->key, strlen(event->key)))
 			etcd_store_delete(own->e.store, event->key, strlen(event->key));
 	}
