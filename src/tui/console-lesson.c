@@ -13,7 +13,8 @@
 /* A lesson in the console: its commands, and its end. */
 
 enum {
-	WAIT_MOST_MS = 3600 * 1000
+	WAIT_MOST_MS = 3600 * 1000,
+	WAIT_SPEED = 50 * 1000 /* so fast that one waits for little, and every second is seen */
 };
 
 void console_lesson_look(struct console *k)
@@ -47,8 +48,24 @@ void console_lesson_begin(struct console *k)
 	console_say(k, false, "read the story; Z starts the clock, 6 leads back here");
 }
 
+/* Time ran up to where it was to: it stands still there. */
+static void wait_over(struct console *k)
+{
+	struct vclock *clock = k->options->time->clock;
+
+	vclock_speed(clock, k->wait_speed);
+	vclock_pause(clock, true);
+	vclock_most(clock, INT64_MAX);
+	k->wait_until_ms = 0;
+	fleet_poll_now(k->fleet, NULL);
+	console_say(k, false, "time stands still again; Z goes on");
+}
+
 void console_lesson_turn(struct console *k)
 {
+	if (k->wait_until_ms &&
+		(console_time_ms(k) >= k->wait_until_ms || k->lesson.state.end != ACCOUNT_OPEN))
+		wait_over(k);
 	/* A window that is open is closed first: what is asked there must be answered. */
 	if (!k->options->lesson || k->debrief || k->act.board ||
 		k->lesson.state.end == ACCOUNT_OPEN)
@@ -118,7 +135,7 @@ static void hint(struct console *k, struct lesson_run *run)
 		console_say(k, false, "there is no further hint");
 }
 
-/* Lets time pass at once, and stands still then. */
+/* Lets time run fast for so long, and stand still then. */
 static void wait_for(struct console *k, const char *text)
 {
 	struct vclock *clock = k->options->time->clock;
@@ -129,9 +146,13 @@ static void wait_for(struct console *k, const char *text)
 		return;
 	}
 	vclock_pause(clock, true);
-	vclock_set(clock, vclock_now_ms(clock) + ms);
+	if (!k->wait_until_ms)
+		k->wait_speed = vclock_speed_now(clock);
+	k->wait_until_ms = vclock_now_ms(clock) + ms;
+	vclock_most(clock, k->wait_until_ms);
+	vclock_speed(clock, WAIT_SPEED);
 	fleet_poll_now(k->fleet, NULL);
-	console_say(k, false, "%s later; time stands still, Z goes on", text);
+	console_say(k, false, "time runs for %s", text);
 }
 
 void console_lesson_command(struct console *k, enum command command, const char *arg)

@@ -96,6 +96,8 @@ struct console {
 	struct actions actions;
 	struct lesson_look lesson;
 	struct debrief *debrief; /* of the lesson that is over */
+	int64_t wait_until_ms;   /* :wait lets time run up to there; 0: it does not */
+	int32_t wait_speed;      /* what time ran at before */
 
 	char message[700];
 	bool message_error;

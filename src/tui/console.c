@@ -106,6 +106,8 @@ static int sleep_ms(const struct console *k, bool board_waits)
 		at = k->board_ms + BOARD_EVERY_MS;
 	if (k->message[0] && k->message_until_ms < at)
 		at = k->message_until_ms;
+	if (k->wait_until_ms && k->wait_until_ms < ages)
+		ages = k->wait_until_ms;
 	if (!k->act.board && listing_next_ms(k->listing) < ages)
 		ages = listing_next_ms(k->listing);
 	/* In the past nothing gets older but how long ago it was. */

@@ -84,8 +84,7 @@ class Trainee:
 
     def until(self, at_ms):
         if at_ms > self.now_ms:
-            left = f"{at_ms - self.now_ms}ms"
-            self.command(f"wait {left}", lambda text: f"{left} later" in text or "is over" in text)
+            self.command(f"wait {at_ms - self.now_ms}ms", lambda text: "stands still again" in text or "is over" in text)
             self.now_ms = at_ms
             self.settle()
 
