@@ -7,14 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void versions_free(struct sim_lease_row *row)
+{
+	struct sim_lease_row *before;
+
+	for (; row; row = before) {
+		before = row->before;
+		free(row);
+	}
+}
+
 static void leases_free(struct sim_lease_row *row)
 {
 	struct sim_lease_row *next;
 
 	for (; row; row = next) {
 		next = row->next;
-		free(row->before);
-		free(row);
+		versions_free(row);
 	}
 }
 
@@ -91,13 +100,19 @@ struct sim_job *sim_ledger_job(struct sim_ledger *l, const char *name)
 /* What stood in the row is kept: a standby may have no more than that. */
 static void lease_keep(struct sim_lease_row *row)
 {
-	free(row->before);
-	row->before = NULL;
+	struct sim_lease_row *kept, **at;
+	int n;
+
 	if (!row->written_ms)
 		return;
-	row->before = xcalloc(1, sizeof(*row));
-	*row->before = *row;
-	row->before->next = row->before->before = NULL;
+	kept = xcalloc(1, sizeof(*kept));
+	*kept = *row;
+	kept->next = NULL;
+	row->before = kept;
+	for (at = &row->before, n = 0; *at && n < SIM_LEDGER_VERSIONS; n++)
+		at = &(*at)->before;
+	versions_free(*at);
+	*at = NULL;
 }
 
 /* ---- a failover ---- */
@@ -107,10 +122,12 @@ static void copy_leases(struct sim_ledger *l, int64_t until_ms)
 	struct sim_lease_row *row;
 
 	for (row = l->of->leases; row; row = row->next) {
-		const struct sim_lease_row *had = row->written_ms <= until_ms ? row : row->before;
+		const struct sim_lease_row *had = row;
 		struct sim_lease_row *copy;
 
-		if (!had || had->written_ms > until_ms)
+		while (had && had->written_ms > until_ms)
+			had = had->before;
+		if (!had)
 			continue;
 		copy = sim_lease_row(l, had->name);
 		snprintf(copy->owner, sizeof(copy->owner), "%s", had->owner);

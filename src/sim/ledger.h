@@ -19,7 +19,8 @@
  * not is lost.
  */
 enum {
-	SIM_LEDGER_RUNS = 40 /* the newest of a job are kept */
+	SIM_LEDGER_RUNS = 40,    /* the newest of a job are kept */
+	SIM_LEDGER_VERSIONS = 20 /* of a lease's row, for a standby that is behind */
 };
 
 struct sim_lease_row {

@@ -20,3 +20,8 @@ tests_bin_test_sim_cluster_CPPFLAGS = $(AM_CPPFLAGS) -DTESTS_DIR=\"$(abs_top_src
 check_PROGRAMS += tests/bin/sim-speed
 tests_bin_sim_speed_SOURCES = tests/bench/sim-speed.c
 tests_bin_sim_speed_LDADD = $(SIM_LIBS)
+unit_tests += tests/bin/test-sim-ledger tests/bin/test-sim-scheduler
+tests_bin_test_sim_ledger_SOURCES = tests/unit/sim/test-ledger.c tests/unit/unit.h
+tests_bin_test_sim_ledger_LDADD = $(SIM_TEST_LIBS)
+tests_bin_test_sim_scheduler_SOURCES = tests/unit/sim/test-scheduler.c tests/unit/unit.h
+tests_bin_test_sim_scheduler_LDADD = $(SIM_TEST_LIBS)
