@@ -425,6 +425,8 @@ def bash(tables):
             do = "mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")"
         elif o["completes"] == "source":
             do = "mapfile -t COMPREPLY < <(compgen -W \"$(_baton_ask sources)\" -- \"$cur\")"
+        elif o["completes"] == "scenario":
+            do = "mapfile -t COMPREPLY < <(compgen -f -W \"$(_baton_ask scenarios)\" -- \"$cur\")"
         else:
             do = ":"
         prev.append(f"\t{names(o)})\n\t\t{do}\n\t\treturn\n\t\t;;")
@@ -435,6 +437,8 @@ def bash(tables):
             args.append(f"\t{c['name']}) mapfile -t COMPREPLY < <(compgen -W \"$(_baton_ask ids)\" -- \"$cur\") ;;")
         elif c["completes"] == "lesson":
             args.append(f"\t{c['name']}) mapfile -t COMPREPLY < <(compgen -W \"$(_baton_ask lessons)\" -- \"$cur\") ;;")
+        elif c["completes"] == "scenario":
+            args.append(f"\t{c['name']}) mapfile -t COMPREPLY < <(compgen -f -W \"$(_baton_ask scenarios)\" -- \"$cur\") ;;")
         elif c["completes"] == "command":
             args.append(f"\t{c['name']}) mapfile -t COMPREPLY < <(compgen -W {bash_words(commands)} -- \"$cur\") ;;")
         elif c["completes"] == "verb":
@@ -464,6 +468,7 @@ _baton_ask() {
 
 _baton_ids() { _baton_ask ids }
 _baton_sources() { _baton_ask sources }
+_baton_scenarios() { _baton_ask scenarios; _files }
 
 _baton_commands() {
 	local -a commands
@@ -504,6 +509,8 @@ def zsh(tables):
             action = f":{o['value']}:_files"
         elif o["completes"] == "source":
             action = f":{o['value']}:_baton_sources"
+        elif o["completes"] == "scenario":
+            action = f":{o['value']}:_baton_scenarios"
         elif o["value"]:
             action = f":{o['value']}: "
         else:
@@ -516,6 +523,8 @@ def zsh(tables):
             args.append(f"\t{c['name']}) _baton_ids ;;")
         elif c["completes"] == "lesson":
             args.append(f"\t{c['name']}) _baton_ask lessons ;;")
+        elif c["completes"] == "scenario":
+            args.append(f"\t{c['name']}) _baton_scenarios ;;")
         elif c["completes"] == "command":
             args.append(f"\t{c['name']}) _baton_commands ;;")
         elif c["completes"] == "verb":
@@ -551,6 +560,8 @@ def fish(tables):
             line += " -r -F"
         elif o["completes"] == "source":
             line += " -x -a '(baton __complete sources 2>/dev/null)'"
+        elif o["completes"] == "scenario":
+            line += " -r -F -a '(baton __complete scenarios 2>/dev/null)'"
         elif o["value"]:
             line += " -x"
         out.append(line + f" -d {text(o['help'])}")
@@ -560,6 +571,8 @@ def fish(tables):
             out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '(baton __complete ids 2>/dev/null)'")
         elif c["completes"] == "lesson":
             out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '(baton __complete lessons 2>/dev/null)'")
+        elif c["completes"] == "scenario":
+            out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '(baton __complete scenarios 2>/dev/null)'")
         elif c["completes"] == "command":
             out.append(f"complete -c baton -n '__fish_seen_subcommand_from {c['name']}' -a '{' '.join(commands)}'")
         elif c["completes"] == "verb":

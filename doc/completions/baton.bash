@@ -73,7 +73,7 @@ _baton() {
 		return
 		;;
 	--sim)
-		:
+		mapfile -t COMPREPLY < <(compgen -f -W "$(_baton_ask scenarios)" -- "$cur")
 		return
 		;;
 	--at)
@@ -146,6 +146,7 @@ _baton() {
 			mapfile -t COMPREPLY < <(IFS=' ' compgen -W 'step-down cancel release revoke keep-one suspend resume trigger ask stop start restart isolate rejoin fence mend unhold apply apply-guarded crash pause partition skew-clock kill-connection drain-node' -- "$cur")
 		fi
 		;;
+	demo) mapfile -t COMPREPLY < <(compgen -f -W "$(_baton_ask scenarios)" -- "$cur") ;;
 	train) mapfile -t COMPREPLY < <(compgen -W "$(_baton_ask lessons)" -- "$cur") ;;
 	help) mapfile -t COMPREPLY < <(compgen -W $'console\nlist\nshow\nwatch\ncheck\nforecast\nact\nrecord\nreplay\naudit\ndemo\ntrain\ndoctor\ninit\nhelp\nversion' -- "$cur") ;;
 	esac

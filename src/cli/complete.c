@@ -36,6 +36,14 @@ static void complete_lessons(struct out *out)
 		out_fmt(out, "%s\n", entries[i].number);
 }
 
+static void complete_scenarios(struct out *out)
+{
+	const struct scenario_text *t;
+
+	for (t = scenario_texts; t->name; t++)
+		out_fmt(out, "%s\n", t->name);
+}
+
 /* For the shells' completions: silent whatever happens, and never long. */
 static int complete_run(struct cli *cli)
 {
@@ -46,9 +54,12 @@ static int complete_run(struct cli *cli)
 	struct out out;
 	size_t i;
 
-	if (strcmp(cli->args[0], "lessons") == 0) {
+	if (strcmp(cli->args[0], "lessons") == 0 || strcmp(cli->args[0], "scenarios") == 0) {
 		out_init(&out, STDOUT_FILENO);
-		complete_lessons(&out);
+		if (strcmp(cli->args[0], "lessons") == 0)
+			complete_lessons(&out);
+		else
+			complete_scenarios(&out);
 		return cli_close(&out, EXIT_CODE_OK);
 	}
 	cli->no_memory = true;

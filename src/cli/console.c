@@ -142,6 +142,7 @@ const struct command cli_command_demo = {
 	.name = "demo",
 	.args = "[SCENARIO]",
 	.most = 1,
+	.completes = "scenario",
 	.summary = "Open the console on a built-in fleet, where everything can be tried.",
 	.help = "A fleet of some forty singletons over all mechanisms, in which things go wrong "
 		"all "
