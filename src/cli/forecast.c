@@ -63,7 +63,10 @@ const struct command cli_command_forecast = {
 	.most = 2,
 	.completes = "verb",
 	.summary = "Say what a verb would do to one singleton; nothing is sent.",
-	.help = "VERB is step-down, cancel, release, revoke, keep-one, suspend, resume or trigger. "
+	.help = "VERB is step-down, cancel, release, revoke, keep-one, suspend, resume or trigger; "
+		"with --sim also what exists in built-in fleets only: ask, stop, start, restart, "
+		"isolate, rejoin, fence, crash, pause, partition, skew-clock, kill-connection and "
+		"drain-node. "
 		"The forecast names the exact request and its guard, what goes with it, who is "
 		"told, who is next and "
 		"when, whether the old holder may work on, and whether the server allows it. "

@@ -211,12 +211,20 @@ static const struct act_case *own_case(
 	return NULL;
 }
 
+/* A client of etcd or Kubernetes makes another connection and notices nothing; a lock of a session
+ * goes with it. */
+static bool has_it(enum mechanism mechanism, enum verb verb)
+{
+	return verb != VERB_KILL_CONNECTION || mechanism == MECH_PG_ADVISORY;
+}
+
 static void add_cases(struct sim_view *to, struct act_case *cases, enum mechanism mechanism)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(breakings); i++)
-		if (!own_case(to, mechanism, breakings[i].verb))
+		if (has_it(mechanism, breakings[i].verb) &&
+			!own_case(to, mechanism, breakings[i].verb))
 			cases[to->source.n_acts++] = (struct act_case){
 				.mechanism = mechanism,
 				.verb = breakings[i].verb,

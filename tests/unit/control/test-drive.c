@@ -198,6 +198,7 @@ static void what_is_behind_a_row_can_be_broken(void **state)
 	struct world *w;
 
 	drive_to(d.drive, 5000);
+	assert_int_equal(act(&d, VERB_KILL_CONNECTION, "control/e/x", "a"), GATE_REFUSED);
 	assert_int_equal(act(&d, VERB_PAUSE, "control/e/x", "a"), GATE_DONE);
 	w = sim_host_enter(d.scenario->host);
 	assert_int_equal(process_find(w, "a")->state, PROCESS_PAUSED);
@@ -216,6 +217,8 @@ static void what_is_behind_a_row_can_be_broken(void **state)
 	w = sim_host_enter(d.scenario->host);
 	assert_false(machine_find(w, "app-1")->isolated);
 	sim_host_leave(d.scenario->host);
+	drive_to(d.drive, drive_now_ms(d.drive) + 20000);
+	assert_int_equal(act(&d, VERB_KILL_CONNECTION, "orders/app:42", "c"), GATE_DONE);
 	end(&d);
 }
 
