@@ -217,7 +217,22 @@ static void what_is_behind_a_row_can_be_broken(void **state)
 	w = sim_host_enter(d.scenario->host);
 	assert_false(machine_find(w, "app-1")->isolated);
 	sim_host_leave(d.scenario->host);
-	drive_to(d.drive, drive_now_ms(d.drive) + 20000);
+	end(&d);
+}
+
+/* The session ends, and the process, which lives, comes back with another. */
+static void a_connection_can_be_cut(void **state)
+{
+	struct driven d = begin(*state, 1);
+	struct world *w;
+
+	drive_to(d.drive, 5000);
+	assert_int_equal(act(&d, VERB_KILL_CONNECTION, "orders/app:42", "c"), GATE_DONE);
+	assert_int_equal(act(&d, VERB_KILL_CONNECTION, "orders/app:42", "c"), GATE_CHANGED);
+	w = sim_host_enter(d.scenario->host);
+	assert_int_equal(process_find(w, "c")->life, 1);
+	sim_host_leave(d.scenario->host);
+	drive_to(d.drive, 18000);
 	assert_int_equal(act(&d, VERB_KILL_CONNECTION, "orders/app:42", "c"), GATE_DONE);
 	end(&d);
 }
@@ -320,6 +335,7 @@ int main(void)
 		TEST(an_act_passes_the_gate_in_the_worlds_time),
 		TEST(a_forecast_does_nothing),
 		TEST(what_is_behind_a_row_can_be_broken),
+		TEST(a_connection_can_be_cut),
 		TEST(the_fleet_has_means_of_its_own),
 		TEST(its_audit_is_one_of_its_own),
 		TEST(threads_see_one_world),
