@@ -12,7 +12,8 @@ struct clock_source {
 	int64_t (*mono_ms)(void *arg); /* milliseconds since some fixed moment; never goes back */
 	int64_t (*wall_us)(void *arg); /* microseconds since 1970-01-01T00:00:00Z */
 	/* How many of the machine's milliseconds pass until mono_ms shows until_ms: for poll(2).
-	 * 0: it does already; -1: never, as it stands still. NULL: it runs as the machine's does. */
+	 * 0: it does already; -1: never, as it stands still. NULL: it runs as the machine's does.
+	 */
 	int64_t (*wait_ms)(void *arg, int64_t until_ms);
 	void *arg;
 };

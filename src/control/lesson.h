@@ -100,7 +100,7 @@ struct lesson {
 	const char *title;  /* the scenario's */
 	const char *line;   /* one line for the list */
 	const char *story, *see, *task;
-	const char *asks; /* what the causes answer */
+	const char *asks;              /* what the causes answer */
 	const char *question, *answer; /* of senior practice, which it answers; NULL */
 
 	int64_t par_ms;

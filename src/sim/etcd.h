@@ -90,9 +90,9 @@ struct sim_etcd {
 	uint64_t cluster_id;
 	struct sim_etcd_member members[SIM_ETCD_MEMBERS_MOST];
 	size_t n_members;
-	int leader;                    /* -1: there is none, and nothing can be agreed on */
-	int64_t lost_ms;               /* since when the leader can't lead; INT64_MIN: it can */
-	int64_t elect_ms;              /* when another is elected */
+	int leader;       /* -1: there is none, and nothing can be agreed on */
+	int64_t lost_ms;  /* since when the leader can't lead; INT64_MIN: it can */
+	int64_t elect_ms; /* when another is elected */
 	int64_t term;
 	int64_t revision, index, compacted;
 	bool no_space; /* the alarm is on */

@@ -177,7 +177,8 @@ static void test_after_a_pause_the_careful_one_is_quiet(void **state)
 
 	pause_first(f, SIM_ETCD_BELIEVES_SESSION, 0);
 	assert_false(duty_works(f->duty, f->p[0]));
-	/* What it was about to write when it was stopped: no check is between that and the write. */
+	/* What it was about to write when it was stopped: no check is between that and the write.
+	 */
 	assert_in_range(f->duty->resource->doubles, 0, 1);
 	/* It comes back behind the other. */
 	run(f, 5000);
