@@ -59,7 +59,7 @@ class Commands(Sim):
     def test_every_mechanism_is_there(self):
         listed = self.good("list", "--sim", WORLD, "--json").json
         self.assertEqual({s["mechanism"] for s in listed["singletons"]},
-                         {"etcd-election", "pg-advisory", "zk-election", "k8s-lease", "k8s-cronjob", "process"})
+                         {"etcd-election", "pg-advisory", "zk-election", "k8s-lease", "k8s-cronjob", "sql-lease", "run-ledger", "airflow-dag", "process"})
         self.assertEqual({s["state"] for s in listed["sources"]}, {"ok"})
 
     def test_a_fault_comes_at_its_time(self):
@@ -133,7 +133,8 @@ class Demo(Sim):
             self.assertTrue(36 <= len(rows) <= 52, len(rows))
             self.assertTrue(any(s["needs_attention"] for s in rows) or at != "1h")
         mechanisms = {s["mechanism"] for s in listed}
-        self.assertLessEqual({"etcd-election", "etcd-lock", "etcd-key", "pg-advisory", "zk-election", "k8s-lease", "k8s-cronjob"}, mechanisms)
+        self.assertLessEqual({"etcd-election", "etcd-lock", "etcd-key", "pg-advisory", "zk-election", "k8s-lease", "k8s-cronjob", "sql-lease",
+                              "run-ledger", "airflow-dag"}, mechanisms)
 
 
 if __name__ == "__main__":
