@@ -95,12 +95,31 @@ static void watch_note(struct map *rows, const struct snapshot *snap, const stru
 	}
 }
 
+/* What is left of the rows before, in their order. */
+static void watch_gone(struct watch *w, const struct board *board, const struct map *left,
+	const struct snapshot *before, const struct snapshot *now)
+{
+	size_t i;
+	uint32_t k;
+
+	for (i = 0; before && i < before->n_chunks && left->n; i++) {
+		const struct chunk *chunk = before->chunks[i];
+
+		for (k = 0; chunk != watch_chunk(now, i) && k < chunk->n; k++) {
+			const struct row *row = chunk->rows[k];
+
+			if (map_get(left, row->s->id, strlen(row->s->id)) == row &&
+				watch_wanted(w, row, NULL))
+				watch_tell(w, board, "gone", now, row);
+		}
+	}
+}
+
 static void watch_rows(struct watch *w, const struct board *board, const struct snapshot *before,
 	const struct snapshot *now)
 {
 	struct map old;
-	struct map_entry *gone;
-	size_t i, pos = 0;
+	size_t i;
 	uint32_t k;
 
 	map_init(&old);
@@ -116,9 +135,7 @@ static void watch_rows(struct watch *w, const struct board *board, const struct 
 				watch_tell(w, board, was ? "changed" : "appeared", now, row);
 		}
 	}
-	while ((gone = map_next(&old, &pos)))
-		if (watch_wanted(w, gone->value, NULL))
-			watch_tell(w, board, "gone", now, gone->value);
+	watch_gone(w, board, &old, before, now);
 	map_release(&old);
 }
 

@@ -150,6 +150,7 @@ struct simpg_server {
 	int timeline;
 	int version; /* server_version_num */
 	int port;
+	char channel[SIMPG_NAME_MAX]; /* on which the console asks holders to step down; "" */
 	size_t max_connections, n_sessions;
 	int64_t deadlock_ms, keepalive_ms;
 	struct simpg_database databases[SIMPG_DATABASES_MOST];

@@ -1,6 +1,8 @@
 #include "config.h"
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "io/yaml.h"
 #include "source/act.h"
 #include "source/sim-postgres.h"
 
@@ -9,7 +11,7 @@
 
 /* A simulated PostgreSQL on the screen: polls and acts are those of the kind "postgres". */
 
-static const struct option_def view_options[] = {
+static const struct option_def view_option_defs[] = {
 	{ "databases", OPTION_LIST, NULL, "Only locks of these databases; all by default.", NULL,
 		NULL, false },
 	{ "poolers", OPTION_LIST, NULL, "Addresses of connection poolers, as the server sees them.",
@@ -24,6 +26,21 @@ static const struct option_def view_options[] = {
 	{ 0 },
 };
 
+/* What a config would say of the real kind: the channel, which is the server's. */
+static int view_options(struct simpg_view *view, struct err *err)
+{
+	struct str text;
+	int rc;
+
+	str_init(&text, 256);
+	if (*view->server->channel)
+		str_addf(&text, "step_down_channel: \"%s\"\n", view->server->channel);
+	rc = yaml_parse(text.len ? text.s : "", text.len, "options", &view->options, err);
+	str_release(&text);
+	view->config.options = view->options;
+	return rc;
+}
+
 /* The view's own state, made when it is first needed. */
 static int view_open(struct sim_source *s, struct simpg_view **ret_view, struct err *err)
 {
@@ -32,11 +49,14 @@ static int view_open(struct sim_source *s, struct simpg_view **ret_view, struct 
 
 	if (!view) {
 		view = xcalloc(1, sizeof(*view));
-		rc = postgres_init(&view->postgres, s->config, err);
+		s->own = view;
+		view->server = (struct simpg_server *)s->thing;
+		view->config = *s->config;
+		rc = view_options(view, err);
+		if (!rc)
+			rc = postgres_init(&view->postgres, &view->config, err);
 		view->postgres.connect = simpg_link_open;
 		view->postgres.connect_arg = view;
-		view->server = (struct simpg_server *)s->thing;
-		s->own = view;
 	}
 	view->world = s->world;
 	*ret_view = view;
@@ -47,8 +67,10 @@ static void view_close(struct sim_source *s)
 {
 	struct simpg_view *view = s->own;
 
-	if (view)
+	if (view) {
 		postgres_release(&view->postgres);
+		yaml_node_free(view->options);
+	}
 	free(view);
 	s->own = NULL;
 }
@@ -170,7 +192,7 @@ static const struct act_case view_acts[] = {
 
 const struct sim_view simpg_views[] = {
 	{ .source = { SIM_SOURCE("postgres", "advisory locks of a simulated PostgreSQL"),
-		  .options = view_options, .examine = view_examine, .acts = view_acts,
+		  .options = view_option_defs, .examine = view_examine, .acts = view_acts,
 		  .n_acts = ARRAY_LEN(view_acts) },
 		.ops = &simpg_ops,
 		.tell = view_tell,

@@ -23,6 +23,11 @@ static int too_few(const char *option, int64_t least, struct err *err)
 	return err_set(err, ERR_CONFIG, "%s must be %lld or more", option, (long long)least);
 }
 
+static void copy_text(char to[SIMPG_NAME_MAX], const char *from)
+{
+	snprintf(to, SIMPG_NAME_MAX, "%s", from ? from : "");
+}
+
 /* ---- servers ---- */
 
 static const struct option_def server_options[] = {
@@ -44,6 +49,10 @@ static const struct option_def server_options[] = {
 		false },
 	{ "keepalive", OPTION_DURATION, "7875s",
 		"After so long the server gives up a client that is silent and does not answer.",
+		NULL, NULL, false },
+	{ "step_down_channel", OPTION_TEXT, NULL,
+		"The channel on which its holders LISTEN to be asked to step down (pg-lock: "
+		"listens).",
 		NULL, NULL, false },
 	{ "fleet", OPTION_BOOL, "false",
 		"Whether its process is a row of the source fleet, where it can be stopped and "
@@ -95,6 +104,7 @@ static int server_make(struct world *w, const struct option_values *v, struct er
 	s->keepalive_ms = option_value_int(v, "keepalive");
 	s->version = (int)option_value_int(v, "version");
 	s->process->hidden = !option_value_int(v, "fleet");
+	copy_text(s->channel, option_value_text(v, "step_down_channel"));
 	rc = server_standby(w, s, v, err);
 	for (i = 0; !rc && (item = option_value_item(v, "database", i)); i++)
 		if (!simpg_database(s, item))
@@ -231,11 +241,6 @@ static const struct option_def try_options[] = {
 	{ "every", OPTION_DURATION, "5s", "It tries so often.", NULL, NULL, false },
 	{ 0 },
 };
-
-static void copy_text(char to[SIMPG_NAME_MAX], const char *from)
-{
-	snprintf(to, SIMPG_NAME_MAX, "%s", from ? from : "");
-}
 
 static int client_make(
 	struct world *w, struct simpg_client *c, const struct option_values *v, struct err *err)

@@ -23,6 +23,8 @@ struct simpg_link {
 
 struct simpg_view {
 	struct postgres postgres;
+	struct source_config config; /* the source's own, with what the server says of itself */
+	struct yaml_node *options;
 	struct simpg_server *server;
 	struct world *world; /* while it is entered */
 	struct simpg_link links[SIMPG_DATABASES_MOST];
