@@ -292,7 +292,7 @@ static bool ledger_serve(struct world *w, struct net_call *call)
 		return true;
 	}
 	if (!simpg_answers(l->server))
-		return simpg_keep(l->server, call);
+		return simpg_waiting_add(w, &l->server->stalled, call);
 	if (l->server->in_recovery) {
 		call->code = NET_FAILED;
 		call->value = SIMPG_READ_ONLY;

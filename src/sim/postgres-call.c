@@ -277,12 +277,60 @@ static bool serve_connect(struct world *w, struct simpg_server *s, struct net_ca
 	return true;
 }
 
-bool simpg_keep(struct simpg_server *s, struct net_call *call)
+/* ---- calls that wait ---- */
+
+static void waiting_remove(struct simpg_waiting *list, size_t i)
 {
-	MEM_GROW(s->stalled, s->n_stalled, s->cap_stalled);
-	s->stalled[s->n_stalled++] = call;
+	list->n--;
+	memmove(&list->calls[i], &list->calls[i + 1], (list->n - i) * sizeof(struct net_call *));
+	memmove(&list->numbers[i], &list->numbers[i + 1], (list->n - i) * sizeof(int64_t));
+}
+
+static void waiting_due(struct world *w, void *who, int64_t number, int64_t b)
+{
+	struct simpg_waiting *list = who;
+	size_t i;
+
+	(void)b;
+	for (i = 0; i < list->n; i++)
+		if (list->numbers[i] == number) {
+			struct net_call *call = list->calls[i];
+
+			waiting_remove(list, i);
+			net_drop(w, call);
+			return;
+		}
+}
+
+bool simpg_waiting_add(struct world *w, struct simpg_waiting *list, struct net_call *call)
+{
+	size_t n = list->n;
+
+	MEM_GROW(list->calls, n, list->cap);
+	MEM_GROW(list->numbers, n, list->cap_numbers);
+	list->calls[n] = call;
+	list->numbers[n] = ++list->last;
+	list->n++;
+	world_at(w, call->sent_ms + call->timeout_ms, waiting_due, list, list->last, 0);
 	return false;
 }
+
+struct net_call *simpg_waiting_take(struct simpg_waiting *list)
+{
+	struct net_call *call = list->n ? list->calls[0] : NULL;
+
+	if (call)
+		waiting_remove(list, 0);
+	return call;
+}
+
+void simpg_waiting_release(struct simpg_waiting *list)
+{
+	free(list->calls);
+	free(list->numbers);
+}
+
+/* ---- a call comes ---- */
 
 bool simpg_serve(struct world *w, struct net_call *call)
 {
@@ -294,7 +342,7 @@ bool simpg_serve(struct world *w, struct net_call *call)
 		return true;
 	}
 	if (!simpg_answers(s))
-		return simpg_keep(s, call);
+		return simpg_waiting_add(w, &s->stalled, call);
 	if (call->op == SIMPG_CONNECT)
 		return serve_connect(w, s, call);
 	one = simpg_handle(s, call->a);

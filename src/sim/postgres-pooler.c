@@ -23,7 +23,7 @@ static void pooler_free(struct thing *t)
 	struct simpg_pooler *p = (struct simpg_pooler *)t;
 
 	free(p->sessions);
-	free(p->queue);
+	simpg_waiting_release(&p->queue);
 	free(p);
 }
 
@@ -139,13 +139,6 @@ static void name_after(struct world *w, const struct simpg_pooler *p, struct sim
 
 /* ---- calls ---- */
 
-static bool wait_for_session(struct simpg_pooler *p, struct net_call *call)
-{
-	MEM_GROW(p->queue, p->n_queue, p->cap_queue);
-	p->queue[p->n_queue++] = call;
-	return false;
-}
-
 static bool give_session(
 	struct world *w, struct simpg_pooler *p, struct simpg_session *s, struct net_call *call)
 {
@@ -169,33 +162,33 @@ static bool dispatch(struct world *w, struct simpg_pooler *p, struct net_call *c
 	s = free_one(p, call->who);
 	if (!s)
 		s = new_one(w, p, call->who);
-	return s ? give_session(w, p, s, call) : wait_for_session(p, call);
+	return s ? give_session(w, p, s, call) : simpg_waiting_add(w, &p->queue, call);
 }
 
 /* Whoever waited first gets what is free now. */
 static void queue_look(struct world *w, void *who, int64_t a, int64_t b)
 {
 	struct simpg_pooler *p = who;
-	size_t i, n = p->n_queue;
-	struct net_call **calls = p->queue;
+	size_t n = p->queue.n;
 
 	(void)a;
 	(void)b;
-	p->queue = NULL;
-	p->n_queue = p->cap_queue = 0;
-	for (i = 0; i < n; i++)
-		if (!process_lives(calls[i]->from) || calls[i]->from->life != calls[i]->life)
-			net_drop(w, calls[i]);
-		else if (dispatch(w, p, calls[i]))
-			net_answer(w, calls[i]);
-	free(calls);
+	/* Who finds none stands at the end again, in the same order. */
+	while (n-- > 0) {
+		struct net_call *call = simpg_waiting_take(&p->queue);
+
+		if (!process_lives(call->from) || call->from->life != call->life)
+			net_drop(w, call);
+		else if (dispatch(w, p, call))
+			net_answer(w, call);
+	}
 }
 
 static void set_free(struct world *w, struct simpg_session *s)
 {
 	s->busy = false;
 	used_last(s->pooler, s->handle);
-	if (s->pooler->n_queue)
+	if (s->pooler->queue.n)
 		world_after(w, 0, queue_look, s->pooler, 0, 0);
 }
 
@@ -243,7 +236,7 @@ bool simpg_serve_pooler(struct world *w, struct net_call *call)
 		return true;
 	}
 	if (!simpg_answers(p->server))
-		return simpg_keep(p->server, call);
+		return simpg_waiting_add(w, &p->server->stalled, call);
 	if (call->op == SIMPG_CLOSE) {
 		simpg_pooler_client_gone(w, p, call->from);
 		return true;

@@ -46,7 +46,7 @@ static void server_free(struct thing *t)
 		next = p->next;
 		free(p);
 	}
-	free(s->stalled);
+	simpg_waiting_release(&s->stalled);
 	free(s);
 }
 
@@ -67,6 +67,7 @@ static void postmaster_start(struct world *w, struct program *g)
 /* Who waited for an answer finds its connection closed; with the machine gone nobody is told. */
 static void drop_sessions(struct world *w, struct simpg_server *s, bool told)
 {
+	struct net_call *call;
 	size_t i;
 
 	for (i = 0; i < s->n_slots; i++) {
@@ -81,15 +82,14 @@ static void drop_sessions(struct world *w, struct simpg_server *s, bool told)
 		world_count(w, "sessions-lost", 1);
 		simpg_close_session(w, one, SIMPG_LOST);
 	}
-	for (i = 0; i < s->n_stalled; i++) {
-		s->stalled[i]->code = NET_FAILED;
-		s->stalled[i]->value = SIMPG_LOST;
+	while ((call = simpg_waiting_take(&s->stalled)) != NULL) {
+		call->code = NET_FAILED;
+		call->value = SIMPG_LOST;
 		if (told)
-			net_answer(w, s->stalled[i]);
+			net_answer(w, call);
 		else
-			net_drop(w, s->stalled[i]);
+			net_drop(w, call);
 	}
-	s->n_stalled = 0;
 }
 
 static void postmaster_ended(struct world *w, struct program *g, enum process_end how)
@@ -105,15 +105,11 @@ static void postmaster_ended(struct world *w, struct program *g, enum process_en
 static void postmaster_resumed(struct world *w, struct program *g)
 {
 	struct simpg_server *s = ((struct postmaster *)g)->server;
-	size_t i, n = s->n_stalled;
+	struct net_call *call;
 
-	s->n_stalled = 0;
-	for (i = 0; i < n; i++) {
-		struct net_call *call = s->stalled[i];
-
+	while ((call = simpg_waiting_take(&s->stalled)) != NULL)
 		if (call->serve(w, call))
 			net_answer(w, call);
-	}
 }
 
 static void postmaster_asked(const struct world *w, const struct program *g, char *buf, size_t size)

@@ -130,6 +130,20 @@ struct simpg_session {
 	struct simpg_session *next_waiter;
 };
 
+/* Calls that can't be served yet; whoever waits too long for one runs into its timeout. */
+struct simpg_waiting {
+	struct net_call **calls;
+	int64_t *numbers;
+	size_t n, cap, cap_numbers;
+	int64_t last;
+};
+
+/* Keeps a call; false, as net_serve returns it. */
+bool simpg_waiting_add(struct world *w, struct simpg_waiting *list, struct net_call *call);
+/* Takes the first out; NULL. */
+struct net_call *simpg_waiting_take(struct simpg_waiting *list);
+void simpg_waiting_release(struct simpg_waiting *list);
+
 struct simpg_database {
 	char name[SIMPG_NAME_MAX];
 	uint32_t oid;
@@ -160,8 +174,7 @@ struct simpg_server {
 	struct simpg_lock **buckets, *locks, *last_lock;
 	size_t n_buckets, n_locks;
 	struct simpg_prepared *prepared;
-	struct net_call **stalled; /* came while it was paused */
-	size_t n_stalled, cap_stalled;
+	struct simpg_waiting stalled; /* came while it was paused */
 	size_t vxid_waiters;
 	uint64_t shape; /* rises when somebody gets a lock, waits or leaves; the thing's version
 			   also when a session merely did something */
@@ -324,8 +337,6 @@ struct simpg_login {
 
 net_serve simpg_serve;        /* call->server is the server's thing */
 net_serve simpg_serve_pooler; /* the pooler's */
-/* Keeps a call until the server, which is paused, runs on; false. */
-bool simpg_keep(struct simpg_server *s, struct net_call *call);
 /* Executes a statement that came for a session; as net_serve. */
 bool simpg_execute(struct world *w, struct simpg_session *s, struct net_call *call);
 
@@ -341,8 +352,7 @@ struct simpg_pooler {
 	size_t size;      /* default_pool_size */
 	int64_t *sessions; /* handles, in the order of their last use, the oldest first */
 	size_t n_sessions;
-	struct net_call **queue; /* who waits for a session */
-	size_t n_queue, cap_queue;
+	struct simpg_waiting queue; /* for a session */
 };
 
 extern const struct thing_ops simpg_pooler_ops;

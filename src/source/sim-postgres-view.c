@@ -41,6 +41,18 @@ static int view_options(struct simpg_view *view, struct err *err)
 	return rc;
 }
 
+static void view_close(struct sim_source *s)
+{
+	struct simpg_view *view = s->own;
+
+	if (view) {
+		postgres_release(&view->postgres);
+		yaml_node_free(view->options);
+	}
+	free(view);
+	s->own = NULL;
+}
+
 /* The view's own state, made when it is first needed. */
 static int view_open(struct sim_source *s, struct simpg_view **ret_view, struct err *err)
 {
@@ -58,21 +70,13 @@ static int view_open(struct sim_source *s, struct simpg_view **ret_view, struct 
 		view->postgres.connect = simpg_link_open;
 		view->postgres.connect_arg = view;
 	}
+	if (rc) {
+		view_close(s);
+		return rc;
+	}
 	view->world = s->world;
 	*ret_view = view;
 	return rc;
-}
-
-static void view_close(struct sim_source *s)
-{
-	struct simpg_view *view = s->own;
-
-	if (view) {
-		postgres_release(&view->postgres);
-		yaml_node_free(view->options);
-	}
-	free(view);
-	s->own = NULL;
 }
 
 static int view_tell(struct sim_source *s, struct round *r, struct err *err)

@@ -342,6 +342,15 @@ static void a_paused_server_answers_late(void **state)
 	struct fixture *f = *state;
 
 	process_pause(f->w, f->s->process, 30000);
+	simpg_client_ask(f->w, &f->hands[1]->client, SIMPG_RUN, 0, 0, "SELECT 1", 5000);
+	f->hands[1]->error = NO_ANSWER_YET;
+	run(f, 4900);
+	assert_int_equal(f->hands[1]->error, NO_ANSWER_YET);
+	run(f, 200);
+	assert_int_equal(f->hands[1]->error, SIMPG_NO_ANSWER);
+	process_resume(f->w, f->s->process);
+
+	process_pause(f->w, f->s->process, 30000);
 	say(f, 0, SIMPG_LOCK, 42, 0);
 	assert_false(answered(f, 0));
 	run(f, 30000);
