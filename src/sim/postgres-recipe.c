@@ -101,9 +101,11 @@ static void got(struct world *w, struct simpg_locker *l)
 		process_after(w, p, l->hold_ms, hold_over, l, l->turn);
 	if (l->checks_ms > 0)
 		process_after(w, p, l->checks_ms, check_due, l, l->turn);
-	if (l->build_ms > 0)
-		simpg_client_ask(w, &l->client, SIMPG_RUN, l->build_ms, l->build_flags, l->build,
-			FOREVER_MS);
+	if (l->build_ms <= 0)
+		return;
+	l->build_began_ms = world_now_ms(w);
+	simpg_client_ask(
+		w, &l->client, SIMPG_RUN, l->build_ms, l->build_flags, l->build, FOREVER_MS);
 }
 
 /* ---- without it ---- */
@@ -289,8 +291,14 @@ static void locker_asked(const struct world *w, const struct program *g, char *b
 {
 	const struct simpg_locker *l = (const struct simpg_locker *)g;
 
-	(void)w;
-	if (l->leads)
+	int64_t percent =
+		l->build_ms > 0 ? (world_now_ms(w) - l->build_began_ms) * 100 / l->build_ms : 0;
+
+	if (l->holds && l->build_ms > 0 && l->client.asking)
+		snprintf(buf, size, "its statement is at %d percent%s",
+			percent > 100 ? 100 : (int)percent,
+			percent > 100 ? ", and waits for older transactions to end" : "");
+	else if (l->leads)
 		snprintf(buf, size, "it believes that the work is its own%s",
 			l->client.connected ? "" : ", and has no session");
 	else if (l->client.connected)

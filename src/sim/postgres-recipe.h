@@ -36,6 +36,7 @@ struct simpg_locker {
 	int64_t build_ms;
 	char build[NET_TEXT_MAX];
 	int build_flags;
+	int64_t build_began_ms; /* by the world's clock */
 	/* how it is with it */
 	bool holds, leads, asked_to_go, done, in_block;
 	uint32_t turn; /* rises when it lets go or starts anew, so that a timer knows its own */
