@@ -453,3 +453,67 @@ ptrdiff_t past_step(
 	}
 	return -1;
 }
+
+/* Where a row stands on a board: mostly in the same place on others of the same fleet. */
+struct row_place {
+	const struct row *row;
+	size_t snap, number;
+};
+
+static struct row_place place_on(const struct board *board, const char *id)
+{
+	struct row_place place = { .row = NULL };
+	const struct snapshot *snap;
+
+	place.row = board_find(board, id, &snap);
+	while (place.row && board->snapshots[place.snap] != snap)
+		place.snap++;
+	while (place.row && snapshot_row(snap, place.number) != place.row)
+		place.number++;
+	return place;
+}
+
+/* Looks in the place first; where it moved, that is its place from then on, so that the walk over
+ * all rows is not made for each moment. */
+static const struct row *row_there(
+	const struct board *board, struct row_place *place, const char *id)
+{
+	const struct snapshot *snap =
+		place->snap < board->n_snapshots ? board->snapshots[place->snap] : NULL;
+	const struct row *row =
+		snap && place->number < snap->n_rows ? snapshot_row(snap, place->number) : NULL;
+	struct row_place moved;
+
+	if (row && (row == place->row || strcmp(row->s->id, id) == 0))
+		return row;
+	moved = place_on(board, id);
+	place->number = moved.number;
+	return moved.row;
+}
+
+static bool is_news_of(const struct row *a, const struct row *b)
+{
+	struct news there = { 0 }, back = { 0 };
+
+	if (!b || a == b)
+		return !b;
+	news_row(&there, a, b);
+	news_row(&back, b, a);
+	return there.weight > PAST_CALM || back.weight > PAST_CALM;
+}
+
+ptrdiff_t past_step_of(const struct past *past, const struct board *shown, const char *id,
+	int64_t from_ms, bool on)
+{
+	struct row_place place = place_on(shown, id);
+	ptrdiff_t step = on ? 1 : -1, n = (ptrdiff_t)past->n, i = past_at_ms(past, from_ms);
+
+	if (!place.row)
+		return -1;
+	if (on || (i >= 0 && at_ms(past, (size_t)i) == from_ms))
+		i += step;
+	for (; i >= 0 && i < n; i += step)
+		if (is_news_of(place.row, row_there(past->at[i].board, &place, id)))
+			return i;
+	return -1;
+}

@@ -62,4 +62,12 @@ ptrdiff_t past_at_us(const struct past *past, int64_t wall_us);
 ptrdiff_t past_step(
 	const struct past *past, const struct board *shown, int64_t from_ms, bool on, bool finding);
 
+/*
+ * The same for one singleton: the nearest moment before (on: after) in which there is news of it
+ * beside what `shown` shows of it: another state, holder, queue or finding, or it is not there. -1:
+ * there is none, or it is not on `shown`.
+ */
+ptrdiff_t past_step_of(const struct past *past, const struct board *shown, const char *id,
+	int64_t from_ms, bool on);
+
 #endif

@@ -129,7 +129,13 @@ void console_past_step(struct console *k, bool on, bool finding)
 		console_say(k, false, "this is now; < goes back in time");
 		return;
 	}
-	i = past_step(&k->past, console_board(k), console_time_ms(k), on, finding);
+	/* Where one singleton is open, its own news come first. */
+	i = console_board(k) && !finding && k->history[k->now].id
+		    ? past_step_of(&k->past, console_board(k), k->history[k->now].id,
+			      console_time_ms(k), on)
+		    : -1;
+	if (i < 0)
+		i = past_step(&k->past, console_board(k), console_time_ms(k), on, finding);
 	if (i >= 0)
 		past_go(k, &k->past.at[i]);
 	else if (on && !finding)

@@ -138,6 +138,43 @@ static void steps_lead_through_the_news(void **state)
 	world_release(&w);
 }
 
+static void the_news_of_one_row_are_found(void **state)
+{
+	struct world w;
+	ptrdiff_t i;
+	int n;
+
+	(void)state;
+	world_init(&w, NO_BOUND);
+	put_row(&w, 1, "x", -1, SEVERITY_INFO, 0);
+	hand_over(&w, 0, "a");
+	for (n = 0; n < 20; n++) {
+		/* Others change all the time, and its own facts do. */
+		w.now_ms += SECOND_MS;
+		put_row(&w, 1, n % 2 ? "x" : "y", -1, SEVERITY_INFO, 0);
+		put_row(&w, 0, n < 10 ? "a" : "b", -1, SEVERITY_INFO, n);
+		show(&w);
+	}
+	i = past_step_of(&w.past, w.board, "s/p000000", w.now_ms, false);
+	assert_string_equal(holder_at(&w, i), "a");
+	/* As late as it was so. */
+	assert_int_equal(ms_at(&w, (size_t)i), START_MS + 10 * SECOND_MS);
+	i = past_step_of(&w.past, w.past.at[i].board, "s/p000000", ms_at(&w, (size_t)i), true);
+	assert_string_equal(holder_at(&w, i), "b");
+	assert_int_equal(ms_at(&w, (size_t)i), START_MS + 11 * SECOND_MS);
+	assert_int_equal(
+		past_step_of(&w.past, w.past.at[i].board, "s/p000000", ms_at(&w, (size_t)i), true),
+		-1);
+	assert_int_equal(past_step_of(&w.past, w.board, "s/none", w.now_ms, false), -1);
+	/* It came later: before that it was not there. */
+	w.now_ms += SECOND_MS;
+	put_row(&w, 2, "z", -1, SEVERITY_INFO, 0);
+	show(&w);
+	i = past_step_of(&w.past, w.board, "s/p000002", w.now_ms, false);
+	assert_int_equal(ms_at(&w, (size_t)i), w.now_ms - SECOND_MS);
+	world_release(&w);
+}
+
 static void a_quiet_time_is_gone_through_in_minutes(void **state)
 {
 	struct world w;
@@ -432,6 +469,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_lead_through_the_news),
+		cmocka_unit_test(the_news_of_one_row_are_found),
 		cmocka_unit_test(a_quiet_time_is_gone_through_in_minutes),
 		cmocka_unit_test(findings_are_jumped_to),
 		cmocka_unit_test(a_row_that_moved_is_no_new_finding),
