@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "sim/cluster.h"
+#include "base/civil.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -17,7 +18,7 @@
 enum {
 	SLOT_DELAY_MS = 100, /* nextScheduleDelta */
 	TOLD_MS = 20,        /* from a change to a sync */
-	TIME_TEXT = 40
+	TIME_TEXT = 80
 };
 
 static void cron_due(struct world *w, void *who, int64_t a, int64_t b);
@@ -148,31 +149,36 @@ static bool is_child(const struct cluster_cronjob *cron, const struct cluster_ob
 	return cluster_owns(&cron->o, ((const struct cluster_job *)o)->owner_uid);
 }
 
-/* One Job of its own: whether the status changes. */
-static bool sync_child(struct cluster_cronjob *cron, struct cluster_job *job)
+/* One that has ended: whether the status changes. */
+static bool sync_ended(struct cluster_cronjob *cron, const struct cluster_job *job, size_t at)
 {
-	size_t at = active_find(cron, job->o.uid);
-	bool listed = at < cron->n_active, finished = cluster_job_finished(job);
+	bool changed = false;
 
-	if (!listed && !finished) {
-		if (!job->manual)
-			cluster_event(&cron->o, "Warning", "UnexpectedJob",
-				"Saw a job that the controller did not create or forgot: %s",
-				job->o.name);
-		return false;
-	}
-	if (listed && finished) {
+	if (at < cron->n_active) {
 		cluster_event(&cron->o, "Normal", "SawCompletedJob",
 			"Saw completed job: %s, condition: %s", job->o.name,
 			job->complete ? "Complete" : "Failed");
 		active_drop(cron, at);
-		return true;
+		changed = true;
 	}
 	if (job->complete &&
 		(cron->last_success_us == TIME_UNKNOWN || job->end_us > cron->last_success_us)) {
 		cron->last_success_us = job->end_us;
-		return true;
+		changed = true;
 	}
+	return changed;
+}
+
+/* One Job of its own, those that were made by hand too: whether the status changes. */
+static bool sync_child(struct cluster_cronjob *cron, const struct cluster_job *job)
+{
+	size_t at = active_find(cron, job->o.uid);
+
+	if (cluster_job_finished(job))
+		return sync_ended(cron, job, at);
+	if (at == cron->n_active)
+		cluster_event(&cron->o, "Warning", "UnexpectedJob",
+			"Saw a job that the controller did not create or forgot: %s", job->o.name);
 	return false;
 }
 
@@ -254,12 +260,17 @@ static void wake_at_next(struct cluster_cronjob *cron)
 	cluster_cron_wake(cron, (next_us - now_us) / 1000 + SLOT_DELAY_MS);
 }
 
-/* "2026-03-03 03:12:00 +0000 UTC", as Go prints a time. */
+/* "Tue, 03 Mar 2026 03:12:00 +0000", Go's RFC1123Z. */
 static const char *go_time(char *buf, int64_t us)
 {
-	clock_format_utc(buf, us, 0);
-	buf[10] = ' ';
-	buf[19] = '\0';
+	static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };
+	static const char months[][4] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug",
+		"Sep", "Oct", "Nov", "Dec" };
+	struct civil c;
+
+	civil_from_seconds(us / 1000000, &c);
+	snprintf(buf, TIME_TEXT, "%s, %02d %s %04d %02d:%02d:%02d +0000", days[c.weekday % 7],
+		c.day, months[(c.month - 1) % 12], (int)c.year, c.hour, c.minute, c.second);
 	return buf;
 }
 
@@ -283,7 +294,7 @@ static bool slot_free(struct cluster_cronjob *cron, int64_t slot_us, const char 
 
 	if (cron->deadline_s >= 0 && slot_us + cron->deadline_s * 1000000 < now_us) {
 		cluster_event(&cron->o, "Warning", "MissSchedule",
-			"Missed scheduled time to start a job: %s +0000 UTC", go_time(at, slot_us));
+			"Missed scheduled time to start a job: %s", go_time(at, slot_us));
 		tell_missed(cron, slot_us, "its starting deadline is over");
 		return false;
 	}
@@ -310,20 +321,32 @@ static void replace_active(struct cluster_cronjob *cron)
 	}
 }
 
-static void start_slot(struct cluster_cronjob *cron, int64_t slot_us, const char *name)
+/* One that is there already is the controller's own, of before it could write its status; or
+ * somebody else's, who sees to it. NULL: that. */
+static struct cluster_job *slot_job(struct cluster_cronjob *cron, int64_t slot_us, const char *name)
 {
 	struct cluster *c = cluster_of(cron);
+	struct cluster_object *there = cluster_get(c, CLUSTER_JOB, cron->o.ns, name);
+	struct cluster_job *job;
+
+	if (there && (!is_child(cron, there) || active_find(cron, there->uid) < cron->n_active))
+		return NULL;
+	if (there)
+		return (struct cluster_job *)there;
+	job = cluster_job_new(c, cron, cron->o.ns, name, slot_us, &cron->work);
+	cluster_event(&cron->o, "Normal", "SuccessfulCreate", "Created job %s", name);
+	return job;
+}
+
+static void start_slot(struct cluster_cronjob *cron, int64_t slot_us, const char *name)
+{
 	struct cluster_job *job;
 
 	if (cron->policy == CRON_REPLACE)
 		replace_active(cron);
-	if (cluster_get(c, CLUSTER_JOB, cron->o.ns, name)) {
-		cluster_event(&cron->o, "Warning", "FailedCreate",
-			"Error creating job: jobs.batch \"%s\" already exists", name);
+	job = slot_job(cron, slot_us, name);
+	if (!job)
 		return;
-	}
-	job = cluster_job_new(c, cron, cron->o.ns, name, slot_us, &cron->work);
-	cluster_event(&cron->o, "Normal", "SuccessfulCreate", "Created job %s", name);
 	active_add(cron, job);
 	cron->last_schedule_us = slot_us;
 	cluster_changed(&cron->o);
@@ -338,6 +361,13 @@ static void sync_slot(struct cluster_cronjob *cron)
 	char name[300];
 
 	schedule_missed(cron->schedule, since_us, cron->deadline_s, now_us, &missed);
+	if (missed.kind == CRON_MISSED_NEVER) {
+		cluster_event(&cron->o, "Warning", "InvalidSchedule",
+			"invalid schedule: %s : time difference between two schedules is less than "
+			"1 second",
+			cron->text);
+		return;
+	}
 	if (missed.kind == CRON_MISSED_MANY)
 		cluster_event(&cron->o, "Warning", "TooManyMissedTimes",
 			"too many missed start times. Set or decrease "

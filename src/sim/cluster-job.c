@@ -329,10 +329,10 @@ static bool differs(const struct cluster_job *job, const struct cluster_job *was
 
 static void sync_open(struct cluster_job *job, const struct counts *n)
 {
-	if (!job->met && !job->target && job->succeeded >= job->work.completions)
-		job->met = true;
-	else if (!job->met && !job->target)
+	if (!job->met && !job->target)
 		job->target = failure(job, n);
+	if (!job->met && !job->target && job->succeeded >= job->work.completions && !n->active)
+		job->met = true;
 	if (job->met || job->target)
 		end_active(job);
 	else if (job->o.deleted_us == TIME_UNKNOWN && !job->suspended)

@@ -35,6 +35,8 @@ CRONJOBS = f"""\
     - {{cluster: lab, name: forb, schedule: "* * * * *", policy: Forbid, hangs: true, backoff_limit: 0, grace: 1s}}
     - {{cluster: lab, name: once, schedule: "{FAR}", duration: 3s, backoff_limit: 0, grace: 1s}}
     - {{cluster: lab, name: fails, schedule: "{FAR}", duration: 2s, fails: -1, backoff_limit: 0, grace: 1s}}
+    - {{cluster: lab, name: repl, schedule: "* * * * *", policy: Replace, hangs: true, backoff_limit: 0, grace: 1s}}
+    - {{cluster: lab, name: retry, schedule: "{FAR}", duration: 2s, hangs: true, fails: 1, backoff_limit: 1, grace: 1s}}
     - {{cluster: lab, name: twice, schedule: "{FAR}", hangs: true, backoff_limit: 0, grace: 1s}}
 """
 
@@ -189,7 +191,7 @@ class CronJobs(Beside):
     @staticmethod
     def how(pod):
         name = pod["metadata"]["name"]
-        return 3 if name.startswith("once-") else "leave" if name.startswith("fails-") else "run"
+        return 3 if name.startswith("once-") else "leave" if name.startswith(("fails-", "retry-")) else "run"
 
     def setUp(self):
         self.known = self.home("operator")
@@ -222,9 +224,10 @@ class CronJobs(Beside):
     def test_the_same_script_gives_the_same_rows(self):
         while not 2 <= time.time() % 60 <= 10:
             time.sleep(0.2)
-        for name, schedule, policy in (("forb", "* * * * *", "Forbid"), ("once", FAR, "Allow"), ("fails", FAR, "Allow"),
-                                       ("twice", FAR, "Allow")):
+        for name, schedule, policy in (("forb", "* * * * *", "Forbid"), ("repl", "* * * * *", "Replace"),
+                                       ("once", FAR, "Allow"), ("fails", FAR, "Allow"), ("twice", FAR, "Allow")):
             self.plane.make_cronjob(name, schedule, policy)
+        self.plane.make_cronjob("retry", FAR, job={"backoffLimit": 1})
         self.first = {"real": int(time.time() // 60) + 1, "sim": round(seconds("2026-03-03T03:13:00Z") / 60)}
         self.sim.later(5)
         self.both("cronjob/default/forb", "nothing yet", self.facts)
@@ -234,10 +237,12 @@ class CronJobs(Beside):
         self.assertEqual([run["alive"] for run in row["runs"]], [True])
         self.runs_by_hand()
         self.two_at_once()
+        self.tried_again()
         self.wait_for_slot(1)
         self.sim.at = 125000
         self.sim.later(0)
         self.both("cronjob/default/forb", "the second slot is not started", self.facts)
+        self.both("cronjob/default/repl", "the second slot has taken the first one's place", self.facts)
         run = row["runs"][0]["name"]
         self.act("suspend", "cronjob/default/forb")
         self.both("cronjob/default/forb", "suspended, and its run goes on", self.facts)
@@ -249,19 +254,33 @@ class CronJobs(Beside):
         row = self.both("cronjob/default/forb", "the missed slot starts when the run is gone", self.facts)
         self.assertEqual(len(row["runs"]), 1)
 
+    def pods(self, prefix, n=1):
+        """Those of the real one, the newest last."""
+        found = wait_until(lambda: (lambda all: all if len(all) >= n else None)(
+            [pod for pod in self.api.list("pods", "default") if pod["metadata"]["name"].startswith(prefix)]), timeout=40)
+        return sorted(found, key=lambda pod: pod["metadata"]["creationTimestamp"])
+
     def runs_by_hand(self):
-        self.act("trigger", "cronjob/default/once")
-        self.act("trigger", "cronjob/default/fails")
-        pod = wait_until(lambda: [pod for pod in self.api.list("pods", "default")
-                                  if pod["metadata"]["name"].startswith("fails-")])[0]
-        self.kubelet.run(pod)
-        self.kubelet.end(pod, code=1)
+        for name in ("once", "fails", "retry"):
+            self.act("trigger", f"cronjob/default/{name}")
+        for name in ("fails", "retry"):
+            pod, = self.pods(f"{name}-")
+            self.kubelet.run(pod)
+            self.kubelet.end(pod, code=1)
         time.sleep(8)
         self.sim.later(15)
         row = self.both("cronjob/default/once", "a run by hand that ended", self.facts)
         self.assertEqual([run["state"] for run in row["runs"]], ["succeeded"])
         row = self.both("cronjob/default/fails", "a run by hand that failed", self.facts)
         self.assertEqual([run["state"] for run in row["runs"]], ["failed"])
+
+    def tried_again(self):
+        """The first execution failed; ten seconds later there is another one."""
+        self.kubelet.run(self.pods("retry-", 2)[-1])
+        time.sleep(1)
+        row = self.both("cronjob/default/retry", "tried again", self.facts)
+        self.assertEqual(row["runs"][0]["attempts"], 2)
+        self.assertIn("retry-ran-again", codes(row))
 
     def two_at_once(self):
         self.act("trigger", "cronjob/default/twice")
@@ -278,3 +297,44 @@ class CronJobs(Beside):
         self.sim.later(8)
         row = self.both("cronjob/default/twice", "one of them was kept", self.facts)
         self.assertEqual(len(row["runs"]), 1)
+
+
+class LostNode(Beside):
+    """A run on a node that is not heard of any more; it is released, and can't go."""
+
+    def setUp(self):
+        self.known = self.home("operator")
+        self.sim = Sim(self, f"""\
+  cronjobs:
+    - {{cluster: lab, name: far, schedule: "{FAR}", hangs: true, backoff_limit: 0, grace: 1s, node: node-2}}
+""")
+
+    @staticmethod
+    def facts(row):
+        run, = row["runs"]
+        pod, = run["pods"]
+        return {"state": row["state"], "codes": sorted(codes(row)), "listed": row["detail"]["active_listed"],
+                "run": (run["state"], run["alive"], run["deleted"] is not None, run["attempts"], run["detail"].get("finalizers")),
+                "pod": (pod["phase"], pod["alive"], pod["node_ready"], pod["deleted"] is not None)}
+
+    def test_the_same_script_gives_the_same_rows(self):
+        from servers import Node
+        node, path = Node(self.plane, "node-lost"), "cronjob/default/far"
+        self.addCleanup(node.close)
+        self.plane.make_cronjob("far", FAR)
+        self.sim.later(3)
+        self.act("trigger", path)
+        run = wait_until(lambda: self.plane.runs_of("far"))[0]["metadata"]["name"]
+        self.kubelet.run(self.pods_of(run)[0], node="node-lost")
+        self.sim.later(5)
+        self.both(path, "it works", self.facts)
+        node.lose()
+        self.sim.fault("node-lost: {cluster: lab, node: node-2}")
+        self.sim.later(60)
+        self.both(path, "nobody knows whether it works", self.facts)
+        sim_run = self.sim.rows()[f"lab/{path}"]["runs"][0]["name"]
+        self.act("release", path, run, sim_run)
+        self.both(path, "it is to go, and can't", self.facts)
+
+    def pods_of(self, job):
+        return wait_until(lambda: self.plane.pods_of(job))
