@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
  */
 enum {
 	TOLD_MS = 20,
+	NAME_MOST = 300,
 	BACKOFF_MS = 10000, /* DefaultJobPodFailureBackOff */
 	BACKOFF_MOST_MS = 600000
 };
@@ -66,7 +68,7 @@ static void told(struct cluster_job *job)
 
 /* ---- its life ---- */
 
-struct cluster_job *cluster_job_new(struct cluster *c, struct cluster_cronjob *cron, const char *ns,
+static struct cluster_job *job_new(struct cluster *c, struct cluster_cronjob *cron, const char *ns,
 	const char *name, int64_t slot_us, const struct cluster_work *work)
 {
 	struct cluster_job *job = xcalloc(1, sizeof(*job));
@@ -81,10 +83,33 @@ struct cluster_job *cluster_job_new(struct cluster *c, struct cluster_cronjob *c
 	job->start_us = job->end_us = job->condition_us = TIME_UNKNOWN;
 	job->o.generation = 1;
 	cluster_add(c, &job->o, CLUSTER_JOB, ns, name);
+	return job;
+}
+
+struct cluster_job *cluster_job_new(struct cluster *c, struct cluster_cronjob *cron, const char *ns,
+	const char *name, int64_t slot_us, const struct cluster_work *work)
+{
+	struct cluster_job *job = job_new(c, cron, ns, name, slot_us, work);
+
 	world_tell(c->world, HAPPENING_RUN, NULL, cron ? cron->o.name : name, 0,
 		"the run %s is started%s", name, job->manual ? " by hand" : "");
 	cluster_job_wake(job, TOLD_MS);
 	return job;
+}
+
+void cluster_job_past(struct cluster_cronjob *cron, int64_t slot_us, int64_t length_ms)
+{
+	struct cluster *c = cron->o.cluster;
+	char name[NAME_MOST];
+	struct cluster_job *job;
+
+	snprintf(name, sizeof(name), "%.240s-%" PRId64, cron->o.name, slot_us / 60000000);
+	job = job_new(c, cron, cron->o.ns, name, slot_us, &cron->work);
+	job->o.created_us = job->start_us = slot_us;
+	job->end_us = job->condition_us = slot_us + length_ms / 1000 * 1000000;
+	job->met = job->complete = true;
+	job->succeeded = 1;
+	cluster_pod_past(job);
 }
 
 static bool is_pod_of(const struct cluster_object *pod, const char *job_uid)

@@ -350,6 +350,8 @@ void cluster_cronjob_delete(struct cluster_cronjob *cron);
 /* cron NULL: of nobody. slot_us TIME_UNKNOWN: made by hand. */
 struct cluster_job *cluster_job_new(struct cluster *c, struct cluster_cronjob *cron, const char *ns,
 	const char *name, int64_t slot_us, const struct cluster_work *work);
+/* A run of a slot before the world began, which succeeded; its pod is there too. */
+void cluster_job_past(struct cluster_cronjob *cron, int64_t slot_us, int64_t length_ms);
 /* foreground: it stays until its pods are gone; else it goes first. */
 void cluster_job_delete(struct cluster_job *job, bool foreground);
 bool cluster_job_finished(const struct cluster_job *job);
@@ -382,6 +384,7 @@ struct cluster_job *cluster_pod_job(const struct cluster_pod *pod);
 void cluster_nodes_watch(struct cluster *c);
 void cluster_node_wake(struct cluster_node *node, int64_t delay_ms);
 struct cluster_pod *cluster_pod_new(struct cluster_job *job);
+void cluster_pod_past(struct cluster_job *job);
 /* When nothing holds it any more: its object goes. It may be freed. */
 void cluster_pod_remove(struct cluster_pod *pod);
 /* One look of its kubelet at it, which can reach the API server; returns when it must look again,

@@ -169,6 +169,11 @@ static const struct option_def cronjob_options[] = {
 		.type = OPTION_DURATION,
 		.fallback = "0s",
 		.help = "So long before the start it started nothing any more." },
+	{ .name = "runs_before",
+		.type = OPTION_INT,
+		.fallback = "0",
+		.help = "So many runs of its last slots before the start are there, over and well; "
+			"for one that has an age." },
 	{ .name = "keep_succeeded",
 		.type = OPTION_INT,
 		.fallback = "3",
@@ -279,16 +284,47 @@ static int read_work(
 	return rc ? rc : resource_named(w, v, &work->resource, err);
 }
 
+enum {
+	RUNS_BEFORE = 10
+};
+
+/* How long a run of that slot took which has ended by now. */
+static int64_t past_ms(const struct cluster_cronjob *cron, int64_t slot_us, int64_t now_us)
+{
+	int64_t most_ms = (now_us - slot_us) / 1000;
+
+	return cron->work.duration_ms < most_ms ? cron->work.duration_ms : most_ms;
+}
+
+/* The oldest first, as the controller made them. */
+static void make_past_runs(
+	struct cluster_cronjob *cron, const struct option_values *v, int64_t now_us)
+{
+	int64_t slots[RUNS_BEFORE], before_us = cron->last_schedule_us + 1;
+	int64_t want = option_value_int(v, "runs_before");
+	int n = 0;
+
+	while (n < want && n < RUNS_BEFORE &&
+		schedule_latest(cron->schedule, cron->o.created_us, before_us - 1, &slots[n]))
+		before_us = slots[n++];
+	while (n--)
+		if (past_ms(cron, slots[n], now_us) > 0)
+			cluster_job_past(cron, slots[n], past_ms(cron, slots[n], now_us));
+}
+
 /* What was before the world began. */
 static void set_past(struct cluster_cronjob *cron, const struct option_values *v)
 {
 	int64_t age_us = option_value_int(v, "age") * 1000;
-	int64_t until_us = cron->o.created_us - option_value_int(v, "quiet_for") * 1000;
-	int64_t last_us;
+	int64_t now_us = cron->o.created_us, last_us;
+	int64_t until_us = now_us - option_value_int(v, "quiet_for") * 1000;
 
 	cron->o.created_us -= age_us;
-	if (age_us && schedule_latest(cron->schedule, cron->o.created_us, until_us, &last_us))
-		cron->last_schedule_us = cron->last_success_us = last_us;
+	if (!age_us || !schedule_latest(cron->schedule, cron->o.created_us, until_us, &last_us))
+		return;
+	cron->last_schedule_us = last_us;
+	cron->last_success_us = last_us + past_ms(cron, last_us, now_us) / 1000 * 1000000;
+	make_past_runs(cron, v, now_us);
 }
 
 static enum cron_policy policy_of(const char *word)
