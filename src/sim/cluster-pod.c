@@ -643,10 +643,26 @@ static void pod_made(struct world *w, struct pod_program *g)
 	g->pod->start_us = node_now_us(g->pod);
 }
 
+/* A pod that is being deleted goes with the life that has ended. */
+static void let_go(struct pod_program *g)
+{
+	struct cluster_pod *pod = g->pod;
+
+	if (!pod || pod->o.deleted_us == TIME_UNKNOWN)
+		return;
+	pod->process = NULL;
+	pod->program = NULL;
+	pod->ended = pod->asked_to_stop = true;
+	pod->stopping = false;
+	g->pod = NULL;
+	cluster_node_wake(pod->node, BIND_MS);
+}
+
 static void as_start(struct world *w, struct program *program)
 {
 	struct pod_program *g = (struct pod_program *)program;
 
+	let_go(g);
 	if (!g->pod)
 		pod_made(w, g);
 	g->pod->launched = true;

@@ -524,6 +524,51 @@ static void a_deployments_pod_is_replaced(void **state)
 	world_free(t.w);
 }
 
+/* Stopped and started again at once: a new pod, and one new life. */
+static void a_pod_that_is_restarted_is_another_one(void **state)
+{
+	struct bench t = bench_new();
+	struct process *p = process_new(t.w, "operator-a", t.a, NULL);
+	char first[CLUSTER_UID_MAX];
+
+	(void)state;
+	cluster_pod_program(t.c, p, "ops", "operator");
+	process_start(t.w, p);
+	world_run(t.w, 20000);
+	memcpy(first, cluster_process_pod(p)->o.uid, sizeof(first));
+	process_end(t.w, p, PROCESS_END_STOPPED);
+	process_start(t.w, p);
+	world_run(t.w, 60000);
+	assert_int_equal(t.c->n[CLUSTER_POD], 1);
+	assert_string_not_equal(cluster_process_pod(p)->o.uid, first);
+	assert_int_equal(cluster_process_pod(p)->phase, POD_RUNNING);
+	assert_int_equal(p->life, 2);
+	world_free(t.w);
+}
+
+/* A container that crashed is started again in its pod. */
+static void a_pod_that_crashed_is_the_same_one(void **state)
+{
+	struct bench t = bench_new();
+	struct process *p = process_new(t.w, "operator-a", t.a, NULL);
+	char first[CLUSTER_UID_MAX];
+
+	(void)state;
+	p->restart_after_ms = 5000;
+	cluster_pod_program(t.c, p, "ops", "operator");
+	process_start(t.w, p);
+	world_run(t.w, 20000);
+	memcpy(first, cluster_process_pod(p)->o.uid, sizeof(first));
+	process_end(t.w, p, PROCESS_END_KILLED);
+	world_run(t.w, 22000);
+	assert_string_equal(cluster_process_pod(p)->reason, "CrashLoopBackOff");
+	world_run(t.w, 40000);
+	assert_string_equal(cluster_process_pod(p)->o.uid, first);
+	assert_int_equal(cluster_process_pod(p)->restarts, 1);
+	assert_int_equal(cluster_process_pod(p)->running, 1);
+	world_free(t.w);
+}
+
 /* ---- the API server ---- */
 
 static void a_lease_that_is_made_anew_counts_from_zero(void **state)
@@ -633,6 +678,8 @@ int main(void)
 		cmocka_unit_test(a_lost_node_holds_a_run_and_forbid_for_ever),
 		cmocka_unit_test(a_pod_deleted_by_force_works_on),
 		cmocka_unit_test(a_deployments_pod_is_replaced),
+		cmocka_unit_test(a_pod_that_is_restarted_is_another_one),
+		cmocka_unit_test(a_pod_that_crashed_is_the_same_one),
 		cmocka_unit_test(a_lease_that_is_made_anew_counts_from_zero),
 		cmocka_unit_test(without_writes_every_leader_gives_up),
 		cmocka_unit_test(the_same_seed_gives_the_same_story),
