@@ -274,9 +274,8 @@ static bool do_delete(struct world *w, struct sim_etcd *e, struct net_call *call
 	struct sim_etcd_key *key = sim_etcd_key(e, call->text, strlen(call->text));
 
 	call->value = key && key->create_revision == call->a;
-	if (call->value)
-		sim_etcd_delete(w, e, key, "its holder gave it up");
-	return true;
+	return fail(call,
+		call->value ? sim_etcd_delete(w, e, key, "its holder gave it up") : SIM_ETCD_OK);
 }
 
 static bool serve_op(struct world *w, struct sim_etcd *e, struct net_call *call)
@@ -410,7 +409,9 @@ bool sim_etcd_serve(struct world *w, struct net_call *call)
 		return drop(w, call);
 	}
 	if (sim_etcd_serves(w, e, member))
-		return serve_op(w, e, call);
+		/* Who renews what waits to be revoked waits with it. */
+		return serve_op(w, e, call) &&
+		       (call->op != SIM_ETCD_OP_KEEPALIVE || call->value >= 0 || drop(w, call));
 	sim_etcd_member_look(w, e, member);
 	/* Until it notices that it is alone, it waits for an agreement that does not come. */
 	return m->leader_id ? drop(w, call) : fail(call, SIM_ETCD_NO_LEADER);

@@ -23,10 +23,24 @@ const char *sim_etcd_error_text(enum sim_etcd_error error)
 		[SIM_ETCD_NO_LEADER] = "etcdserver: no leader",
 		[SIM_ETCD_NO_LEASE] = "etcdserver: requested lease not found",
 		[SIM_ETCD_NO_SPACE] = "etcdserver: mvcc: database space exceeded",
+		[SIM_ETCD_CORRUPT] = "etcdserver: corrupt cluster",
 		[SIM_ETCD_COMPACTED] = "etcdserver: mvcc: required revision has been compacted",
 	};
 
 	return texts[error];
+}
+
+const char *sim_etcd_alarm_word(enum sim_etcd_alarm alarm)
+{
+	return alarm == SIM_ETCD_ALARM_CORRUPT ? "CORRUPT" : "NOSPACE";
+}
+
+/* What an alarm keeps from being done: that which makes new things, or any change. */
+static enum sim_etcd_error alarmed(const struct sim_etcd *e, bool makes)
+{
+	if (e->alarms[SIM_ETCD_ALARM_CORRUPT])
+		return SIM_ETCD_CORRUPT;
+	return makes && e->alarms[SIM_ETCD_ALARM_NO_SPACE] ? SIM_ETCD_NO_SPACE : SIM_ETCD_OK;
 }
 
 /* ---- finding ---- */
@@ -292,8 +306,8 @@ enum sim_etcd_error sim_etcd_put(struct world *w, struct sim_etcd *e, const char
 	struct sim_etcd_key *key = sim_etcd_key(e, name, strlen(name));
 	bool made = !key;
 
-	if (e->no_space)
-		return SIM_ETCD_NO_SPACE;
+	if (alarmed(e, true))
+		return alarmed(e, true);
 	e->index++;
 	if (key && new_only) {
 		*ret = key;
@@ -343,11 +357,15 @@ static void key_remove(
 	key_free(key);
 }
 
-void sim_etcd_delete(struct world *w, struct sim_etcd *e, struct sim_etcd_key *key, const char *why)
+enum sim_etcd_error sim_etcd_delete(
+	struct world *w, struct sim_etcd *e, struct sim_etcd_key *key, const char *why)
 {
+	if (alarmed(e, false))
+		return alarmed(e, false);
 	e->index++;
 	e->revision++;
 	key_remove(w, e, key, why);
+	return SIM_ETCD_OK;
 }
 
 void sim_etcd_watch(struct sim_etcd *e, struct sim_etcd_key *key, int member, struct process *p,
@@ -388,8 +406,8 @@ enum sim_etcd_error sim_etcd_grant(struct world *w, struct sim_etcd *e, int memb
 {
 	struct sim_etcd_lease *l;
 
-	if (e->no_space)
-		return SIM_ETCD_NO_SPACE;
+	if (alarmed(e, true))
+		return alarmed(e, true);
 	if (ttl_s < SIM_ETCD_TTL_LEAST_S)
 		ttl_s = SIM_ETCD_TTL_LEAST_S;
 	if (ttl_s > SIM_ETCD_TTL_MOST_S)
@@ -418,8 +436,10 @@ int64_t sim_etcd_keepalive(struct world *w, struct sim_etcd *e, int64_t id)
 	struct sim_etcd_lease *l = sim_etcd_lease(e, id);
 
 	/* One that is past its end waits to be revoked, and is not renewed (lessor.go, Renew). */
-	if (!l || sim_etcd_lease_left_ms(w, l) <= 0)
+	if (!l)
 		return 0;
+	if (sim_etcd_lease_left_ms(w, l) <= 0)
+		return -1;
 	l->expiry_ms = world_now_ms(w) + l->granted_s * 1000;
 	l->renewed_ms = world_now_ms(w);
 	l->version++;
@@ -447,6 +467,8 @@ enum sim_etcd_error sim_etcd_revoke(
 {
 	struct sim_etcd_key *key;
 
+	if (alarmed(e, false))
+		return alarmed(e, false);
 	e->index++;
 	/* A lease without keys changes nothing in the key space. */
 	if (l->keys)
@@ -491,18 +513,23 @@ void sim_etcd_compact(struct world *w, struct sim_etcd *e, int64_t revision)
 		"%s forgets its history up to revision %" PRId64, e->thing.name, revision);
 }
 
-void sim_etcd_alarm(struct world *w, struct sim_etcd *e, bool on)
+void sim_etcd_alarm(struct world *w, struct sim_etcd *e, enum sim_etcd_alarm alarm, bool on)
 {
-	if (e->no_space == on)
+	const char *word = sim_etcd_alarm_word(alarm);
+
+	if (!e->alarms[alarm] != on)
 		return;
-	e->no_space = on;
-	e->no_space_member = e->members[e->leader < 0 ? 0 : e->leader].id;
+	e->alarms[alarm] = on ? e->members[e->leader < 0 ? 0 : e->leader].id : 0;
 	e->index++;
 	thing_changed(&e->thing);
-	world_tell(w, on ? HAPPENING_FAULT : HAPPENING_MENDED, NULL, e->thing.name, 0,
-		on ? "the alarm NOSPACE is on: %s takes no new keys and no new leases"
-		   : "the alarm NOSPACE of %s is off",
-		e->thing.name);
+	if (on)
+		world_tell(w, HAPPENING_FAULT, NULL, e->thing.name, 0,
+			"the alarm %s is on: %s takes %s", word, e->thing.name,
+			alarm == SIM_ETCD_ALARM_CORRUPT ? "no change, and leases that run out stay"
+							: "no new keys and no new leases");
+	else
+		world_tell(w, HAPPENING_MENDED, NULL, e->thing.name, 0, "the alarm %s of %s is off",
+			word, e->thing.name);
 }
 
 static void expire(struct world *w, struct sim_etcd *e)
@@ -510,6 +537,8 @@ static void expire(struct world *w, struct sim_etcd *e)
 	int64_t now_ms = world_now_ms(w);
 	int n;
 
+	if (alarmed(e, false))
+		return;
 	for (n = 0; n < SIM_ETCD_EXPIRE_MOST && e->n_heap && e->heap[0]->expiry_ms <= now_ms; n++) {
 		struct sim_etcd_lease *l = e->heap[0];
 

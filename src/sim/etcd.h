@@ -25,6 +25,15 @@ enum {
 	SIM_ETCD_TTL_MOST_S = 9000000, /* MaxLeaseTTL is 9e9; so many fit everywhere */
 };
 
+/* Alarms of one member, which the whole cluster heeds (etcdserver/apply.go): NOSPACE: no new keys,
+ * no new leases; CORRUPT: no change at all, so that leases that run out stay. */
+enum sim_etcd_alarm {
+	SIM_ETCD_ALARM_NO_SPACE,
+	SIM_ETCD_ALARM_CORRUPT,
+	SIM_ETCD_ALARMS
+};
+const char *sim_etcd_alarm_word(enum sim_etcd_alarm alarm);
+
 struct sim_etcd;
 struct sim_etcd_lease;
 struct sim_etcd_watch;
@@ -95,8 +104,7 @@ struct sim_etcd {
 	int64_t elect_ms; /* when another is elected */
 	int64_t term;
 	int64_t revision, index, compacted;
-	bool no_space; /* the alarm is on */
-	uint64_t no_space_member;
+	uint64_t alarms[SIM_ETCD_ALARMS]; /* the member that raised it; 0: it is off */
 	int64_t watch_delay_ms;
 	int64_t db_size;
 	struct map keys, dirs, leases;
@@ -146,6 +154,7 @@ enum sim_etcd_error {
 	SIM_ETCD_NO_LEADER,
 	SIM_ETCD_NO_LEASE,
 	SIM_ETCD_NO_SPACE,
+	SIM_ETCD_CORRUPT,
 	SIM_ETCD_COMPACTED,
 	SIM_ETCD_ERRORS
 };
@@ -159,7 +168,8 @@ int64_t sim_etcd_lease_left_ms(const struct world *w, const struct sim_etcd_leas
 
 enum sim_etcd_error sim_etcd_grant(struct world *w, struct sim_etcd *e, int member, int64_t ttl_s,
 	struct process *owner, struct sim_etcd_lease **ret);
-/* Returns its TTL in seconds, 0 when there is no such lease (any more). */
+/* Returns its TTL in seconds; 0 when there is no such lease any more; -1: it is past its end and
+ * waits to be revoked, and so does its client (lessor.go, Renew). */
 int64_t sim_etcd_keepalive(struct world *w, struct sim_etcd *e, int64_t id);
 /* With all its keys, which go at one revision. why: a sentence's end for the true story. */
 enum sim_etcd_error sim_etcd_revoke(
@@ -168,13 +178,13 @@ enum sim_etcd_error sim_etcd_revoke(
 enum sim_etcd_error sim_etcd_put(struct world *w, struct sim_etcd *e, const char *name,
 	const char *value, int64_t lease, struct process *owner, bool new_only,
 	struct sim_etcd_key **ret);
-void sim_etcd_delete(
+enum sim_etcd_error sim_etcd_delete(
 	struct world *w, struct sim_etcd *e, struct sim_etcd_key *key, const char *why);
 /* A new leader counts every lease anew. */
 void sim_etcd_promote(struct world *w, struct sim_etcd *e);
 /* History up to a revision is forgotten. */
 void sim_etcd_compact(struct world *w, struct sim_etcd *e, int64_t revision);
-void sim_etcd_alarm(struct world *w, struct sim_etcd *e, bool on);
+void sim_etcd_alarm(struct world *w, struct sim_etcd *e, enum sim_etcd_alarm alarm, bool on);
 
 /* Tells a process once when a key is gone: a = its create_revision. */
 void sim_etcd_watch(struct sim_etcd *e, struct sim_etcd_key *key, int member, struct process *p,

@@ -152,6 +152,16 @@ static bool guard_holds(
 	return same;
 }
 
+/* The server refuses: nothing was done. */
+static bool is_refused(enum sim_etcd_error error, struct effect *effect)
+{
+	if (error == SIM_ETCD_OK)
+		return false;
+	effect->kind = EFFECT_REFUSED;
+	str_add(&effect->answer, sim_etcd_error_text(error));
+	return true;
+}
+
 static void send_delete(
 	struct acting *a, const struct order *order, const struct plan *plan, struct effect *effect)
 {
@@ -165,7 +175,10 @@ static void send_delete(
 	}
 	d.succeeded = guard_holds(a, key, plan);
 	if (d.succeeded) {
-		sim_etcd_delete(a->s->world, sim, key, "an operator deleted its key");
+		if (is_refused(
+			    sim_etcd_delete(a->s->world, sim, key, "an operator deleted its key"),
+			    effect))
+			return;
 		sim_acted(a->s, order, "the key %s was deleted", a->t.key.s);
 	}
 	d.revision = sim->revision;
@@ -185,10 +198,14 @@ static void send_revoke(
 	if (etcd_revoke_holds(&a->t, plan, &now, &lease, effect) && l) {
 		size_t n = l->n_keys;
 
-		sim_etcd_revoke(a->s->world, sim, l, "an operator revoked its lease");
-		sim_acted(a->s, order, "the lease of %s was revoked, with %zu keys", a->t.key.s, n);
-		world_count(a->s->world, "keys-destroyed", (int64_t)n - 1);
-		etcd_say_revoked(sim->revision, effect);
+		if (!is_refused(
+			    sim_etcd_revoke(a->s->world, sim, l, "an operator revoked its lease"),
+			    effect)) {
+			sim_acted(a->s, order, "the lease of %s was revoked, with %zu keys",
+				a->t.key.s, n);
+			world_count(a->s->world, "keys-destroyed", (int64_t)n - 1);
+			etcd_say_revoked(sim->revision, effect);
+		}
 	}
 	etcd_now_release(&now);
 	etcd_lease_now_release(&lease);

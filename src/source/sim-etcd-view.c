@@ -120,10 +120,13 @@ void sim_etcd_close(struct sim_source *s)
 static char *member_errors(const struct sim_etcd *sim, const struct sim_etcd_member *m)
 {
 	struct str text;
+	size_t i;
 
 	str_init(&text, 256);
-	if (sim->no_space)
-		str_addf(&text, "memberID:%" PRIu64 " alarm:NOSPACE ", sim->no_space_member);
+	for (i = 0; i < SIM_ETCD_ALARMS; i++)
+		if (sim->alarms[i])
+			str_addf(&text, "%smemberID:%" PRIu64 " alarm:%s ", text.len ? "; " : "",
+				sim->alarms[i], sim_etcd_alarm_word((enum sim_etcd_alarm)i));
 	if (!m->leader_id)
 		str_addf(&text, "%s%s", text.len ? "; " : "",
 			sim_etcd_error_text(SIM_ETCD_NO_LEADER));
@@ -188,13 +191,17 @@ static void ask_alarms(struct sim_etcd_own *own)
 {
 	struct etcd *e = &own->e;
 	char text[80];
+	size_t i;
 
 	while (e->n_alarms)
 		free(e->alarms[--e->n_alarms]);
-	if (!own->sim->no_space)
-		return;
-	snprintf(text, sizeof(text), "NOSPACE member:%" PRIx64, own->sim->no_space_member);
-	e->alarms[e->n_alarms++] = xstrdup(text);
+	for (i = 0; i < SIM_ETCD_ALARMS; i++) {
+		if (!own->sim->alarms[i])
+			continue;
+		snprintf(text, sizeof(text), "%s member:%" PRIx64,
+			sim_etcd_alarm_word((enum sim_etcd_alarm)i), own->sim->alarms[i]);
+		e->alarms[e->n_alarms++] = xstrdup(text);
+	}
 }
 
 static int no_member(const struct etcd *e, struct err *err)

@@ -364,6 +364,12 @@ static const struct option_def leader_options[] = {
 
 static const struct option_def alarm_options[] = {
 	SERVER_OPTION,
+	{ .name = "alarm",
+		.type = OPTION_WORD,
+		.words = "nospace|corrupt",
+		.fallback = "nospace",
+		.help = "nospace: no new keys, no new leases; corrupt: no change at all, so that "
+			"leases that run out stay." },
 	ON_OPTION("false: it is disarmed."),
 	FOR_OPTION,
 	{ .name = NULL },
@@ -424,9 +430,8 @@ static void out_ends(struct world *w, void *who, int64_t a, int64_t b)
 
 static void alarm_ends(struct world *w, void *who, int64_t a, int64_t b)
 {
-	(void)a;
 	(void)b;
-	sim_etcd_alarm(w, who, false);
+	sim_etcd_alarm(w, who, (enum sim_etcd_alarm)a, false);
 }
 
 static void delay_ends(struct world *w, void *who, int64_t a, int64_t b)
@@ -481,13 +486,16 @@ static int apply_leader(struct world *w, const struct option_values *v, bool che
 static int apply_alarm(struct world *w, const struct option_values *v, bool check, struct err *err)
 {
 	struct sim_etcd *e = find_etcd(w, v, err);
+	enum sim_etcd_alarm alarm;
 
 	if (!e)
 		return ERR_CONFIG;
 	if (check)
 		return 0;
-	sim_etcd_alarm(w, e, option_value_int(v, "on") != 0);
-	end_later(w, v, alarm_ends, e, 0);
+	alarm = str_eq(option_value_text(v, "alarm"), "corrupt") ? SIM_ETCD_ALARM_CORRUPT
+								 : SIM_ETCD_ALARM_NO_SPACE;
+	sim_etcd_alarm(w, e, alarm, option_value_int(v, "on") != 0);
+	end_later(w, v, alarm_ends, e, alarm);
 	return 0;
 }
 
@@ -569,7 +577,7 @@ static const struct sim_fault faults[] = {
 		.options = leader_options,
 		.apply = apply_leader },
 	{ .word = "etcd-alarm",
-		.help = "The alarm NOSPACE: no new keys, no new leases.",
+		.help = "An alarm, which the whole cluster heeds.",
 		.options = alarm_options,
 		.apply = apply_alarm },
 	{ .word = "etcd-slow-watch",

@@ -118,7 +118,7 @@ class Scene:
 
 class Watch:
     def __init__(self, scene):
-        self.test = scene.test
+        self.test, self.scene = scene.test, scene
         self.lines = open(os.path.join(scene.home.folder.path, "lines"), "w+", encoding="utf-8")
         self.popen = scene.home.popen("watch", "--json", stdout=self.lines)
         scene.test.addCleanup(self.close)
@@ -390,6 +390,23 @@ class SameCluster(Both):
         target = ("ctl/elections/job", "--expect", "node-a")
         self.same(forecast_facts(scene.home.baton("forecast", "step-down", *target, "--json").json, real["singletons"]),
                   forecast_facts(sim.ask("forecast step-down", *target, at="20s").json, sim.look("20s")["singletons"]))
+
+
+    @on_each()
+    def test_a_lease_that_ran_out_and_stays(self, etcd):
+        first, _ = self.queue(etcd, "node-a", "node-b")
+        etcd.alarm("CORRUPT")
+        watch = Scene(self, etcd).watch()
+        first.kill9()
+        real = watch.until(lambda rows: rows["ctl/elections/job"]["state"] == "STALE")
+        faults = ["{at: 5s, etcd-alarm: {server: ctl, alarm: corrupt}}", "{at: 8s, crash: {process: node-a}}"]
+        sim = Sim(self, "corrupt", self.sims("node-a", "node-b"), faults)
+        self.same(picture(real), picture(sim.look("15s")))
+        self.same(source_facts(watch.scene.look()), source_facts(sim.look("15s")))
+        target = ("ctl/elections/job", "--expect", "node-a")
+        said = watch.scene.home.baton("forecast", "revoke", *target, "--json").json
+        self.same(forecast_facts(said, real["singletons"]),
+                  forecast_facts(sim.ask("forecast revoke", *target, at="15s").json, sim.look("15s")["singletons"]))
 
 
 class SameOrder(Both):

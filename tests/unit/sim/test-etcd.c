@@ -349,7 +349,7 @@ static void test_without_space_nothing_new_is_taken(void **state)
 	struct sim_etcd_key *key;
 
 	add(f, 0, &campaign);
-	sim_etcd_alarm(f->w, f->e, true);
+	sim_etcd_alarm(f->w, f->e, SIM_ETCD_ALARM_NO_SPACE, true);
 	add(f, 1, &campaign);
 	assert_int_equal(sim_etcd_grant(f->w, f->e, 0, 60, NULL, &l), SIM_ETCD_NO_SPACE);
 	assert_int_equal(
@@ -358,9 +358,32 @@ static void test_without_space_nothing_new_is_taken(void **state)
 	run(f, 60000);
 	assert_int_equal(f->c[0]->stage, SIM_ETCD_LEADS);
 	assert_int_equal(f->c[1]->stage, SIM_ETCD_IDLE);
-	sim_etcd_alarm(f->w, f->e, false);
+	sim_etcd_alarm(f->w, f->e, SIM_ETCD_ALARM_NO_SPACE, false);
 	run(f, 5000);
 	assert_int_equal(f->c[1]->stage, SIM_ETCD_WAITING);
+}
+
+static void test_what_is_corrupt_keeps_leases_that_ran_out(void **state)
+{
+	struct fixture *f = *state;
+	struct sim_etcd_campaign campaign = usual(f);
+	struct sim_etcd_lease *l;
+
+	add(f, 0, &campaign);
+	add(f, 1, &campaign);
+	l = head(f)->lease;
+	sim_etcd_alarm(f->w, f->e, SIM_ETCD_ALARM_CORRUPT, true);
+	process_end(f->w, f->p[0], PROCESS_END_KILLED);
+	run(f, 60000);
+	assert_ptr_equal(head(f)->lease, l);
+	assert_true(sim_etcd_lease_left_ms(f->w, l) < -40000);
+	assert_int_equal(sim_etcd_keepalive(f->w, f->e, l->id), -1);
+	assert_int_equal(sim_etcd_delete(f->w, f->e, head(f), "by a test"), SIM_ETCD_CORRUPT);
+	/* Renewals go on. */
+	assert_int_equal(f->c[1]->stage, SIM_ETCD_WAITING);
+	sim_etcd_alarm(f->w, f->e, SIM_ETCD_ALARM_CORRUPT, false);
+	run(f, 1000);
+	assert_int_equal(f->c[1]->stage, SIM_ETCD_LEADS);
 }
 
 /* ---- members ---- */
@@ -578,6 +601,7 @@ int main(void)
 		TEST(test_a_revoke_takes_all_keys_at_one_revision),
 		TEST(test_a_key_keeps_its_create_revision_while_it_lives),
 		TEST(test_without_space_nothing_new_is_taken),
+		TEST(test_what_is_corrupt_keeps_leases_that_ran_out),
 		TEST(test_a_stalled_leader_is_followed),
 		TEST(test_without_a_quorum_no_lease_runs_out),
 		TEST(test_a_stalled_disk_does_its_writes_late),
