@@ -296,6 +296,10 @@ class SameActs(Both):
         self.assertEqual(self.both(etcd, "step-down", "node-a", expect="node-x").code, 11)
 
     @on_each()
+    def test_another_revision_is_expected(self, etcd):
+        self.assertEqual(self.both(etcd, "step-down", "node-a", expect="rev:1").code, 11)
+
+    @on_each()
     def test_nobody_waits(self, etcd):
         self.assertEqual(self.both(etcd, "step-down", "node-a", names=("node-a",)).code, 0)
 
