@@ -265,7 +265,7 @@ void gate_bind(struct gate_slot *slot, struct fleet *fleet, const struct gate_pl
 	slot->past = place->past;
 	if (slot->past)
 		gate_policy(slot, fleet, SOURCE_OK, GATE_WAY_COMMAND, &slot->refusals);
-	slot->prod = policy_is_prod(slot->session->config->environment);
+	slot->prod = slot->verb != VERB_ASK && policy_is_prod(slot->session->config->environment);
 	slot->row = place->row;
 	slot->snap = place->snap;
 	slot->cross = place->cross;

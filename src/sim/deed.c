@@ -73,7 +73,8 @@ void deed_add(struct world *w, const struct deed *deed)
 		.verb = copy(deed->verb),
 		.id = copy(deed->id),
 		.identity = copy(deed->identity),
-		.reason = copy(deed->reason),
+		/* What a script that has none says. */
+		.reason = copy(deed->reason && strcmp(deed->reason, "-") == 0 ? "" : deed->reason),
 	};
 }
 

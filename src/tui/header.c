@@ -177,6 +177,10 @@ static enum glyph frame_glyph(const struct model *m)
 	return m->past ? GLYPH_HLINE_DOUBLE : GLYPH_HLINE_DASHED;
 }
 
+enum {
+	WIDE = 100
+};
+
 /* " S02 1:15/5:00": a lesson and its clock. */
 static int draw_lesson(const struct model *m, struct canvas *c, int x)
 {
@@ -189,8 +193,11 @@ static int draw_lesson(const struct model *m, struct canvas *c, int x)
 	score_clock(limit, l->rules.limit_ms);
 	if (!m->lesson->debrief)
 		canvas_until(c, m->now_ms + 1000 - m->lesson->state.now_ms % 1000);
-	return canvas_putf(c, canvas_all(c), 0, x, STYLE_HEADER_MODE, " %s %s/%s", l->number, at,
-		m->lesson->debrief ? "over" : limit);
+	if (c->w < WIDE || m->lesson->debrief)
+		return canvas_putf(c, canvas_all(c), 0, x, STYLE_HEADER_MODE, " %s %s", l->number,
+			m->lesson->debrief ? "over" : at);
+	return canvas_putf(
+		c, canvas_all(c), 0, x, STYLE_HEADER_MODE, " %s %s/%s", l->number, at, limit);
 }
 
 /* "[REPLAY x10]" */

@@ -305,7 +305,7 @@ static void tell_act(struct prose *p, const struct debrief *d, size_t i)
 		prose_add(p, STYLE_TEXT, "", HANG_EVENT, was_style(act->was), "%s%s%s",
 			act->was ? act->was : "neither helped nor harmed", act->text ? ": " : "",
 			act->text ? act->text : "");
-	if (*act->reason && strcmp(act->reason, "-") != 0)
+	if (*act->reason)
 		prose_add(p, STYLE_TEXT, "", HANG_EVENT, STYLE_DIM, "reason: %s", act->reason);
 }
 
