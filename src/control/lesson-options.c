@@ -148,7 +148,9 @@ const struct option_def lesson_step_options[] = {
 	{ .name = "state", .type = OPTION_TEXT, .help = "sees: the row's state." },
 	{ .name = "finding", .type = OPTION_TEXT, .help = "sees: one of the row's findings." },
 	{ .name = "holder", .type = OPTION_TEXT, .help = "sees: one of the row's holders." },
-	{ .name = "finish", .type = OPTION_BOOL, .help = "true: says that it is over." },
+	{ .name = "finish",
+		.type = OPTION_BOOL,
+		.help = "true: says that nothing more is to be done." },
 	{ .name = NULL },
 };
 

@@ -16,6 +16,7 @@ struct referee {
 	struct world *world;
 	const struct referee_rules *rules;
 	bool counts;    /* counted_ms has passed */
+	bool finished;  /* the trainee does nothing more */
 	int64_t *base;  /* the measures at counted_ms */
 	int64_t *goals; /* the goals' measures then */
 	uint64_t base_doubles;
@@ -256,7 +257,8 @@ static void bring_up(struct referee *r)
 	if (a->end != ACCOUNT_OPEN)
 		return;
 	a->end_ms = world_now_ms(r->world);
-	a->deeds = deed_count(r->world);
+	if (!r->finished)
+		a->deeds = deed_count(r->world);
 	if (!r->counts)
 		return;
 	for (i = 0; i < a->n_values; i++)
@@ -289,7 +291,7 @@ static void look(struct world *w, void *who, int64_t a, int64_t b)
 	if (r->account.restored_ms >= 0 && now - r->account.restored_ms >= rules->for_ms)
 		end(r, ACCOUNT_RESTORED);
 	else if (since >= rules->limit_ms)
-		end(r, ACCOUNT_LIMIT);
+		end(r, r->finished ? ACCOUNT_FINISHED : ACCOUNT_LIMIT);
 	else
 		world_after(w, LOOK_MS, look, r, 0, 0);
 }
@@ -345,7 +347,7 @@ static struct said *say(struct referee *r, enum said_kind kind)
 	struct account *a = &r->account;
 	struct said *said;
 
-	if (a->end != ACCOUNT_OPEN || a->n_said == ACCOUNT_SAID_MOST)
+	if (a->end != ACCOUNT_OPEN || r->finished || a->n_said == ACCOUNT_SAID_MOST)
 		return NULL;
 	said = &a->said[a->n_said++];
 	*said = (struct said){
@@ -381,8 +383,8 @@ void referee_note(struct referee *r, const char *text)
 
 void referee_finish(struct referee *r)
 {
-	if (r->account.end == ACCOUNT_OPEN)
-		end(r, ACCOUNT_FINISHED);
+	bring_up(r);
+	r->finished = true;
 }
 
 const struct account *referee_account(struct referee *r)

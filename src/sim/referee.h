@@ -92,7 +92,7 @@ enum account_end {
 	ACCOUNT_OPEN,     /* it goes on */
 	ACCOUNT_RESTORED, /* the goals held for long enough */
 	ACCOUNT_LIMIT,    /* the time is over */
-	ACCOUNT_FINISHED  /* the trainee said so */
+	ACCOUNT_FINISHED  /* the same, after the trainee said that nothing more is to be done */
 };
 
 enum {
@@ -142,6 +142,10 @@ void referee_diagnose(struct referee *r, uint64_t causes);
 void referee_hint(struct referee *r, size_t hint);
 /* Cut at ACCOUNT_TEXT_MAX bytes. */
 void referee_note(struct referee *r, const char *text);
+/*
+ * Nothing that comes later is the trainee's; but the world goes on to its end, and what is harmed
+ * until then counts, so that nobody earns anything by leaving early.
+ */
 void referee_finish(struct referee *r);
 
 /* Brought up to now, unless it is over. Lives as long as the world. */

@@ -130,7 +130,7 @@ static void hint(struct console *k, struct lesson_run *run)
 	const struct lesson_hint *given = lesson_run_hint(run);
 
 	if (given)
-		console_say(k, false, "%s (%d points)", given->text, given->costs);
+		console_say(k, false, "for %d points: %s", given->costs, given->text);
 	else
 		console_say(k, false, "there is no further hint");
 }
@@ -153,6 +153,16 @@ static void wait_for(struct console *k, const char *text)
 	vclock_speed(clock, WAIT_SPEED);
 	fleet_poll_now(k->fleet, NULL);
 	console_say(k, false, "time runs for %s", text);
+}
+
+/* What comes of it all is seen at once: the world runs to its end. */
+static void finish(struct console *k, struct lesson_run *run)
+{
+	const struct referee_rules *rules = &run->lesson->rules;
+
+	lesson_run_finish(run);
+	vclock_set(k->options->time->clock, rules->begins_ms + rules->limit_ms);
+	fleet_poll_now(k->fleet, NULL);
 }
 
 void console_lesson_command(struct console *k, enum command command, const char *arg)
@@ -180,7 +190,7 @@ void console_lesson_command(struct console *k, enum command command, const char 
 		wait_for(k, arg);
 		break;
 	default:
-		lesson_run_finish(run);
+		finish(k, run);
 		break;
 	}
 	console_model(k);

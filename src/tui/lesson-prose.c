@@ -91,7 +91,7 @@ static const char *end_text(enum account_end end)
 	case ACCOUNT_LIMIT:
 		return "the time is over";
 	case ACCOUNT_FINISHED:
-		return "you said that it is over";
+		return "the time is over; you had said that nothing more is to be done";
 	default:
 		return "it goes on";
 	}

@@ -107,7 +107,8 @@ static void tell_hints(struct prose *p, const struct model *m)
 			":hint gives a hint, for %d points (%zu left).", l->hints[taken].costs,
 			l->n_hints - taken);
 	prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM,
-		":note TEXT tells the others. :finish ends it; it ends by itself when all has been "
+		":note TEXT tells the others; :finish when nothing more is to be done. It is over "
+		"when all has been "
 		"well for %d s.",
 		(int)(l->rules.for_ms / 1000));
 }

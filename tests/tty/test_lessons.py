@@ -15,6 +15,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+from pty_program import Program  # noqa: E402
 from servers import Home, baton_path, missing  # noqa: E402
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -141,7 +142,7 @@ class Trainee:
         elif step["what"] == "act":
             self.act(step)
         elif step["what"] == "hint":
-            self.command("hint", " points)")
+            self.command("hint", " points: ")
         elif step["what"] == "note":
             self.command("note " + step["note"], "noted")
         elif step["what"] == "finish":
@@ -191,6 +192,57 @@ class Typed(unittest.TestCase):
         for number, way in ways[:2]:
             with self.subTest(lesson=number, way=way):
                 self.same(number, way)
+
+
+class Played(unittest.TestCase):
+    """What a trainee meets on the way, at 80x24."""
+
+    def setUp(self):
+        self.home = Home()
+        self.addCleanup(self.home.close)
+
+    def start(self, *args, **env):
+        return Program(baton_path(), "train", *args, env=self.home.env(COLORFGBG="15;0", **env))
+
+    def test_causes_hints_notes_and_the_end(self):
+        with self.start("S06") as p:
+            p.wait("read the story").wait("The clock stands still until you press Z")
+            self.assertIn("S06 0:00", p.screen.line(0))
+            p.keys("jd").wait("picked: ").wait(">[x]")
+            p.keys("d").wait("no cause is picked")
+            p.keys("d").wait("picked: ")
+            p.keys(":hint\r").wait("for 5 points: ")
+            p.keys(":diagnose nonsense\r").wait('no cause "nonsense"')
+            p.keys(":note told the others that I look at it\r").wait("noted")
+            p.keys(":wait 30s\r").wait("stands still again")
+            self.assertIn("S06 0:30", p.screen.line(0))
+            p.keys("1").wait("ctl/locks/batch").keys("6").wait("Your task")
+            p.keys("Z").wait("time goes on").wait("S06 0:31")
+            p.keys(":finish\r").wait("the lesson is over: ").wait("Score, line by line")
+            p.keys("d").wait("d does nothing here")
+            p.keys("G").wait("The story, as it truly went")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+        told = p.raw.decode().rsplit("\x1b[?1049l", 1)[1]
+        self.assertRegex(told, r"S06 One lease, six keys: \d+ of 100")
+        results = self.home.baton("train", "--results", "--json").out
+        self.assertEqual(json.loads(results)["lesson"], "S06")
+        self.assertEqual(json.loads(results)["hints"], 5)
+        self.assertRegex(self.home.baton("train").out, r"S06 .* best +\d+")
+
+    def test_leaving_early_keeps_no_result(self):
+        with self.start("S06", "--ascii", NO_COLOR="1") as p:
+            p.wait("read the story")
+            self.assertTrue(p.screen.text.isascii())
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+        self.assertIn("was left before its end: no result is kept", p.raw.decode())
+        self.assertIn("No lesson was played", self.home.baton("train", "--results").out)
+
+    def test_there_is_no_lesson_elsewhere(self):
+        with Program(baton_path(), "demo", env=self.home.env(COLORFGBG="15;0")) as p:
+            p.wait("SIM").keys("6").wait("This is no lesson.")
+            p.keys(":hint\r").wait("this is no lesson")
 
 
 if __name__ == "__main__":

@@ -230,24 +230,28 @@ static void test_time_hints_and_words(void **state)
 	world_free(p.w);
 }
 
-/* Nothing counts once it is over. */
+/* Whoever leaves early earns nothing by it: only what is said and done later does not count. */
 static void test_what_comes_too_late(void **state)
 {
-	struct play p = begin(RESOURCE_UNFENCED);
-	struct score before, after;
+	struct play p = begin(RESOURCE_IDEMPOTENT);
+	struct score s;
 
 	(void)state;
 	world_run(p.w, 12000);
 	referee_finish(p.referee);
-	before = end(&p, 12000);
 	referee_diagnose(p.referee, 1);
 	referee_note(p.referee, "stop since it hangs");
 	done(&p, stop, worker_b, good);
+	world_run(p.w, 20000);
 	duty_begin(p.w, p.settle, p.b, 0);
-	after = end(&p, 120000);
-	assert_int_equal(after.total, before.total);
+	s = end(&p, 30000);
+	assert_int_equal(referee_account(p.referee)->end, ACCOUNT_OPEN);
+	s = end(&p, 120000);
 	assert_int_equal(referee_account(p.referee)->end, ACCOUNT_FINISHED);
+	assert_int_equal(referee_account(p.referee)->end_ms, 110000);
 	assert_int_equal(referee_account(p.referee)->deeds, 0);
+	assert_int_equal(s.diagnosis + s.communication, 0);
+	assert_int_equal(s.safety, 0);
 	world_free(p.w);
 }
 
