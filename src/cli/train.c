@@ -354,7 +354,7 @@ static void keep_result(const struct cli *cli, struct lesson_run *run)
 	debrief_free(d);
 }
 
-static int play(const struct cli *cli, struct lesson_run *run, struct fleet *fleet)
+static int play(const struct cli *cli, struct lesson_run *run, struct fleet *fleet, bool *ret_ran)
 {
 	struct sim_host *host = run->scenario->host;
 	struct show_style style = cli_style(cli);
@@ -378,6 +378,7 @@ static int play(const struct cli *cli, struct lesson_run *run, struct fleet *fle
 	vclock_set(time.clock, run->lesson->rules.begins_ms);
 	fleet_start(fleet);
 	code = console_run(fleet, run->scenario->settings, &options, &err);
+	*ret_ran = code >= 0;
 	return code < 0 ? cli_fail(EXIT_CODE_FAILED, &err) : code;
 }
 
@@ -386,14 +387,16 @@ static int train_console(const struct cli *cli, struct lesson_run *run)
 	struct fleet_options options = { .clock = sim_host_clock(run->scenario->host),
 		.sim = true };
 	struct fleet *fleet;
+	bool ran;
 	int code;
 
 	lesson_run_begin(run);
 	fleet = fleet_new(run->scenario->settings, &options);
-	code = play(cli, run, fleet);
+	code = play(cli, run, fleet, &ran);
 	fleet_stop(fleet, STOP_MS);
 	fleet_free(fleet);
-	keep_result(cli, run);
+	if (ran)
+		keep_result(cli, run);
 	return code;
 }
 
@@ -408,6 +411,10 @@ static int train_run(struct cli *cli)
 
 	if (cli->results)
 		return train_results(cli);
+	if (!cli->n_args && (cli->script || cli->inject || cli->has_seed)) {
+		cli_complain("train needs a LESSON for --script, --inject and --seed");
+		return EXIT_CODE_USAGE;
+	}
 	if (!cli->n_args)
 		return train_list(cli);
 	rc = lesson_run_load(cli->args[0], &options, &run, &err);

@@ -115,6 +115,8 @@ class Lessons(unittest.TestCase):
     def test_what_is_wrong_is_named(self):
         for args, code, says in (
                 (("S99",), 66, "there is no lesson 'S99'"),
+                (("--script", "nothing"), 64, "train needs a LESSON"),
+                (("S02",), 1, "the console needs a terminal"),
                 (("./nothing.yaml",), 66, "nothing.yaml"),
                 ((self.lessons[0]["number"], "--script", "nonsense"), 64, "has no way 'nonsense'; there are "),
                 ((self.lessons[0]["number"], "--inject", "at: 1s, paus: {process: x}"), 78, "--inject:1:10: unknown key 'paus'"),
