@@ -378,6 +378,18 @@ static void print_measures(struct json_writer *j)
 		jw_map_end(j);
 	}
 	jw_list_end(j);
+	jw_key(j, "counts");
+	jw_list(j);
+#define COUNT(word, whose, what)        \
+	jw_newline(j);                  \
+	jw_map(j);                      \
+	jw_key_text(j, "word", word);   \
+	jw_key_text(j, "whose", whose); \
+	jw_key_text(j, "help", what);   \
+	jw_map_end(j);
+#include "sim/counts.def"
+#undef COUNT
+	jw_list_end(j);
 }
 
 int main(void)

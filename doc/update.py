@@ -170,6 +170,10 @@ def md_measures(tables):
                     [(f"`{m['word']}`", m["of"], m["help"] + (" (a time)" if m["time"] else "")) for m in tables["measures"]])
 
 
+def md_counts(tables):
+    return md_table(("counter", "kept by", "counts"), [(f"`{c['word']}`", c["whose"], c["help"]) for c in tables["counts"]])
+
+
 def md_keys(options):
     rows = []
     for o in options:
@@ -225,7 +229,7 @@ def md_example(_tables):
 
 MARKDOWN = {"safety.md": {"machine": md_machine, "acts": md_acts, "warnings": md_warnings},
             "scenario-format.md": {"top": md_top, "world": md_world, "programs": md_programs, "sources": md_sources,
-                                   "faults": md_faults, "measures": md_measures, "lesson": md_lesson, "example": md_example}}
+                                   "faults": md_faults, "measures": md_measures, "counts": md_counts, "lesson": md_lesson, "example": md_example}}
 
 
 def markdown(text, parts, tables):

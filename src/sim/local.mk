@@ -8,6 +8,7 @@ src_libsim_a_SOURCES = \
 	src/sim/cluster-manager.c \
 	src/sim/cluster-node.c \
 	src/sim/cluster-pod.c \
+	src/sim/counts.def \
 	src/sim/deed.c src/sim/deed.h \
 	src/sim/etcd.c src/sim/etcd.h \
 	src/sim/etcd-candidate.c src/sim/etcd-client.h \

@@ -148,6 +148,16 @@ static bool happening_known(const char *word)
 	return false;
 }
 
+static bool count_known(const char *name)
+{
+#define COUNT(word, whose, help)     \
+	if (strcmp(name, word) == 0) \
+		return true;
+#include "sim/counts.def"
+#undef COUNT
+	return false;
+}
+
 bool measure_known(const struct world *w, const struct measure *m, const char **ret_unknown)
 {
 	size_t i;
@@ -162,6 +172,8 @@ bool measure_known(const struct world *w, const struct measure *m, const char **
 			known = resource_find(w, name) != NULL;
 		else if (words[m->kind].of == MEASURE_OF_HAPPENING)
 			known = happening_known(name);
+		else if (words[m->kind].of == MEASURE_OF_COUNT)
+			known = count_known(name);
 		if (!known) {
 			*ret_unknown = name;
 			return false;

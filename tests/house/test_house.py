@@ -134,6 +134,14 @@ class House(unittest.TestCase):
                 faults.append(f"{short(path)}: {found.group(1)}")
         self.none(faults)
 
+    def test_what_a_world_counts_is_in_its_table(self):
+        """Else a lesson could name a counter that nobody keeps, and always read 0."""
+        known = set(re.findall(r'^COUNT\("([\w-]+)"', read(os.path.join(TOP, "src", "sim", "counts.def")), re.M))
+        kept = set()
+        for path in sources("src/**/*.c"):
+            kept |= set(re.findall(r'\bworld_count\([^;"]*"([\w-]+)"', read(path)))
+        self.assertEqual(kept, known)
+
     def test_functions_are_small(self):
         faults, lengths = [], []
         for path in sources("src/**/*.c"):
