@@ -384,6 +384,31 @@ class SameCluster(Both):
             self.assertRegex(source["error"], "^http://[^ ]+ answers, and knows no leader: the cluster has lost its "
                                               "quorum, or elects$")
 
+    @on_each(members=3)
+    def test_another_leads(self, etcd):
+        self.queue(etcd, "node-a")
+        watch = Scene(self, etcd).watch()
+        leader = etcd.leader()
+        members = etcd.etcdctl("member", "list", parse=True)["members"]
+        other = next(m["ID"] for m in members if m["name"] != leader.name)
+        etcd.etcdctl("move-leader", lease_hex(other))
+        finding = None
+
+        def is_told():
+            nonlocal finding
+            for line in watch.told():
+                for each in line["source"]["findings"] if line["event"] == "source" else []:
+                    finding = each if each["code"] == "ttl-extended" else finding
+            return finding
+
+        wait_until(is_told, 20, what="the new leader on the board")
+        sim = Sim(self, "another leads", self.sims("node-a"), ["{at: 8s, etcd-leader: {server: ctl}}"],
+                  "members: [etcd-1, etcd-2, etcd-3]").look("10s")
+        told = [each for each in sim["sources"][0]["findings"] if each["code"] == "ttl-extended"]
+        self.assertEqual(len(told), 1, sim["sources"])
+        for name in ("severity", "text", "advice"):
+            self.assertEqual(re.sub(r"term \d+", "term N", finding[name]), re.sub(r"term \d+", "term N", told[0][name]))
+
     @on_each()
     def test_no_space(self, etcd):
         self.queue(etcd, "node-a", "node-b")
