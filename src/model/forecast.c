@@ -24,6 +24,7 @@ enum act_group {
 	GROUP_RESUME = 16,
 	GROUP_START = GROUP_TRIGGER | GROUP_RESUME,
 	GROUP_OTHER = 32,
+	GROUP_OUTSIDE = 64, /* of the built-in fleet: to a process or machine, not to a lock */
 	GROUP_ALL = 63,
 };
 
@@ -107,7 +108,8 @@ static enum act_group group_of(const struct order *order)
 	case VERB_TRIGGER:
 		return GROUP_TRIGGER;
 	default:
-		return GROUP_OTHER;
+		return verb_word(order->verb)->where == WHERE_BUILT_IN ? GROUP_OUTSIDE
+								       : GROUP_OTHER;
 	}
 }
 
@@ -180,6 +182,8 @@ static enum tristate overlap_possible(const struct forecast_input *in, enum act_
 		return target_holds(in->order) ? TRI_YES : TRI_NO;
 	if (group == GROUP_END)
 		return TRI_YES;
+	if (group == GROUP_OUTSIDE)
+		return in->order->key ? TRI_UNKNOWN : TRI_NO;
 	return group & GROUP_START ? TRI_UNKNOWN : TRI_NO;
 }
 
@@ -196,13 +200,17 @@ static void say_overlap(struct forecast *f, const struct forecast_input *in, str
 	const char *who = forecast_evicted(f);
 
 	if (f->overlap == TRI_NO) {
-		str_add(out, group == GROUP_CANCEL  ? "none: the session keeps its locks"
-			     : group == GROUP_OTHER ? "none: runs that are at work go on"
-						    : "none: it takes the work from nobody");
+		str_add(out, group == GROUP_CANCEL    ? "none: the session keeps its locks"
+			     : group == GROUP_OTHER   ? "none: runs that are at work go on"
+			     : group == GROUP_OUTSIDE ? "none: no lock is touched"
+						      : "none: it takes the work from nobody");
 		return;
 	}
 	if (f->overlap == TRI_UNKNOWN) {
-		str_add(out, "a run that is at work already goes on beside it");
+		str_add(out,
+			group == GROUP_OUTSIDE
+				? "to be seen: who takes over, and whether the old one works on"
+				: "a run that is at work already goes on beside it");
 		return;
 	}
 	str_addf(out, "possible until %s %s seen to stop", who,

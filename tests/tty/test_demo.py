@@ -74,7 +74,7 @@ class Demo(unittest.TestCase):
             p.keys("a").wait("crash")
             self.choose(p, "crash")
             self.choose(p, "fx-1")
-            p.wait("kill -9 fx-1").keys("fx-1\r").wait("Now watch what comes of it")
+            p.wait("kill -9 fx-1").keys("y\r").wait("Now watch what comes of it")
             p.keys("\x1b").settle()
             p.keys("/\x15\r").settle()
             p.keys("q")
