@@ -9,6 +9,10 @@
 
 /* The built-in world's etcd: what a scenario may write of it. */
 
+enum {
+	AGAIN_LEAST_MS = 10 /* who is refused at once must not ask for ever in one moment */
+};
+
 /* ---- the cluster ---- */
 
 static const struct option_def prefix_options[] = {
@@ -250,6 +254,9 @@ static int read_session(struct sim_etcd_campaign *c, const struct option_values 
 	c->session = option_value_text(v, "session");
 	c->timeout_ms = option_value_int(v, "timeout");
 	c->again_ms = option_value_int(v, "again");
+	if (c->again_ms < AGAIN_LEAST_MS || (option_value_set(v, "renews") && c->every_ms < 1))
+		return err_set(err, ERR_CONFIG, "'again' must be %dms at least, 'renews' 1ms",
+			AGAIN_LEAST_MS);
 	return read_member(c->etcd, v, "talks_to", 0, &c->member, err);
 }
 
