@@ -1,7 +1,7 @@
 
 # Manuals, schema and completions. Their generated parts come from the program's own tables.
 dist_man_MANS += doc/baton.1 doc/baton-config.5
-dist_doc_DATA = doc/baton-1.schema.json doc/findings.md doc/safety.md doc/scenario-format.md doc/scenario.schema.json
+dist_doc_DATA = doc/baton-1.schema.json doc/findings.md doc/safety.md doc/scenario-format.md doc/scenario.schema.json doc/record-format.md doc/record-1.schema.json
 bashcompletiondir = $(bashcompdir)
 bashcompletion_DATA = doc/completions/baton
 zshcompletiondir = $(datadir)/zsh/site-functions

@@ -294,7 +294,7 @@ static void walk_role(struct walk *w, const struct seen_line *l, int64_t offset)
 {
 	size_t i;
 
-	for (i = 0; i < w->r->n_roles; i++) {
+	for (i = 0; l->role.len && i < w->r->n_roles; i++) {
 		char *name;
 		bool is;
 

@@ -16,6 +16,7 @@ struct replay_lines {
 	int64_t at; /* of what is read next */
 	char *buf;
 	size_t n, used, cap;
+	size_t piece;  /* how much is read at once */
 	size_t broken; /* lines that were too long */
 };
 

@@ -10,12 +10,15 @@
 #include <unistd.h>
 
 enum {
-	PIECE = 256 * 1024,
+	PIECE_FIRST = 8 * 1024, /* one line is mostly less */
+	PIECE_MOST = 256 * 1024,
 };
 
 void replay_lines_init(struct replay_lines *l, int fd, int64_t offset)
 {
-	*l = (struct replay_lines){ .fd = fd, .at = offset };
+	*l = (struct replay_lines){ .fd = fd, .at = offset, .piece = PIECE_FIRST };
+	l->cap = PIECE_FIRST;
+	l->buf = xmalloc(l->cap);
 }
 
 void replay_lines_release(struct replay_lines *l)
@@ -34,17 +37,19 @@ static int read_piece(struct replay_lines *l, struct err *err)
 		l->n -= l->used;
 		l->used = 0;
 	}
-	if (l->cap - l->n < PIECE) {
-		l->cap = l->n + PIECE;
+	if (l->cap - l->n < l->piece) {
+		l->cap = l->n + l->piece;
 		l->cap += l->cap / 2;
 		l->buf = xrealloc(l->buf, l->cap, 1);
 	}
 	do
-		got = pread(l->fd, l->buf + l->n, PIECE, (off_t)(l->at + (int64_t)l->n));
+		got = pread(l->fd, l->buf + l->n, l->piece, (off_t)(l->at + (int64_t)l->n));
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return err_set(err, ERR_IO, "the record can't be read: %s", strerror(errno));
 	l->n += (size_t)got;
+	if (l->piece < PIECE_MOST)
+		l->piece *= 2;
 	return got > 0;
 }
 

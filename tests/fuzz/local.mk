@@ -87,3 +87,8 @@ fuzzers += tests/bin/fuzz-scenario
 tests_bin_fuzz_scenario_SOURCES = tests/fuzz/scenario.c
 tests_bin_fuzz_scenario_LDADD = $(CONTROL_LIBS)
 tests_bin_fuzz_scenario_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-record
+tests_bin_fuzz_record_SOURCES = tests/fuzz/record.c
+tests_bin_fuzz_record_LDADD = $(CONTROL_LIBS)
+tests_bin_fuzz_record_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)

@@ -9,7 +9,12 @@ import threading
 import time
 import unittest
 
+from contract.schema import Schema
 from servers import Etcd, Home, Postgres, wait_until
+
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("BATON_BUILD", os.path.join(TOP, "build"))
 
 
 def now():
@@ -193,6 +198,31 @@ class Record(unittest.TestCase):
                 self.assertEqual(sorted(s[2] for s in picture["sources"].values()),
                                  sorted(s[2] for s in live["sources"].values()))
                 self.assertEqual(list(picture["roles"].values()), list(live["roles"].values()))
+
+    def test_every_line_fits_the_schema(self):
+        with open(os.path.join(TOP, "doc", "record-1.schema.json"), encoding="utf-8") as file:
+            schema = Schema(json.load(file))
+        for path in (self.fleet.record, self.fleet.record + ".redacted"):
+            with open(path, encoding="utf-8") as file:
+                for line in file:
+                    self.assertEqual(schema.faults(json.loads(line)), [], line)
+
+    def test_any_moment_becomes_a_fixture(self):
+        folder = os.path.join(self.home.folder.path, "cases")
+        os.makedirs(folder, exist_ok=True)
+        for n, (what, at, _) in enumerate(self.moments):
+            for id in (None, "orders/postgres:42"):
+                made = subprocess.run([os.path.join(TOP, "tests", "contract", "fixture"), self.fleet.record, "--at", at,
+                                       *(["--id", id] if id else [])], capture_output=True, text=True, timeout=60)
+                self.assertEqual((made.returncode, made.stderr), (0, ""))
+                if what == "held":
+                    self.assertIn("zebra-one", made.stdout)
+                with open(os.path.join(folder, f"{n}-{'one' if id else 'all'}.json"), "w", encoding="utf-8") as file:
+                    file.write(made.stdout)
+        played = subprocess.run([os.path.join(BUILD, "tests", "bin", "test-cases"), folder], capture_output=True, text=True,
+                                timeout=60)
+        self.assertEqual(played.returncode, 0, played.stdout + played.stderr)
+        self.assertIn("12", played.stdout)
 
     def test_it_was_stopped_with_a_word(self):
         code, out, err = self.stopped
