@@ -78,8 +78,11 @@ int look_console(struct look *look, const struct cli *cli, bool armed)
 	if (time.clock)
 		options.time = &time;
 	/* What stands still for a picture runs for the console. */
-	if (look->replay)
+	if (look->replay) {
 		vclock_pause(&look->clock, false);
+		/* Who began to wait while it stood still would wait for ever. */
+		fleet_poll_now(look->fleet, NULL);
+	}
 	if (armed && gate_arm(look->fleet, NULL, INT64_MAX, &err)) {
 		look_close(look);
 		return cli_fail(EXIT_CODE_CONFIG, &err);

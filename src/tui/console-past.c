@@ -2,6 +2,7 @@
 
 #include "tui/console-state.h"
 #include "base/clock.h"
+#include "control/settings.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/moment.h"
@@ -35,6 +36,10 @@ int64_t console_past_ago_ms(const struct console *k)
 
 bool console_past_refuses(struct console *k)
 {
+	if (k->settings->past) {
+		console_say(k, false, "this is a record of what was: nothing can be done in it");
+		return true;
+	}
 	char age[CLOCK_TEXT_MAX];
 
 	if (!k->then)

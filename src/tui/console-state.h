@@ -173,7 +173,7 @@ void console_past_back(struct console *k, const char *argument);
 bool console_past_leave(struct console *k);
 /* How long ago what is shown was; 0: it is now. */
 int64_t console_past_ago_ms(const struct console *k);
-/* Says why nothing can be done in the past; false when now is shown. */
+/* Says why nothing can be done in the past, or in a record; false when now is shown. */
 bool console_past_refuses(struct console *k);
 
 /* console-lesson.c: none of these does anything without a lesson */

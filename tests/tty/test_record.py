@@ -1,0 +1,89 @@
+"""Recording and replaying in a terminal: R, and a record's time driven by keys."""
+
+import glob
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+from pty_program import Program, environment  # noqa: E402
+from servers import Home, baton_path  # noqa: E402
+
+
+def console(home, *args, rows=24, columns=110):
+    env = environment(HOME=home.folder.path, XDG_STATE_HOME=home.state, XDG_CONFIG_HOME=home.config_folder)
+    return Program(baton_path(), *args, rows=rows, columns=columns, env=env)
+
+
+class Record(unittest.TestCase):
+    def setUp(self):
+        self.home = Home()
+        self.addCleanup(self.home.close)
+
+    def test_R_records_and_ends(self):
+        with console(self.home, "demo") as p:
+            p.wait("[SIM").wait("CONTENDED")
+            p.keys("R").wait("recording to").wait(lambda s: "[REC]" in s.line(0))
+            # Also while a window stands over the picture.
+            p.keys("a").wait("step-down").keys("\x1b")
+            p.keys("R").wait("recorded in").wait(lambda s: "[REC]" not in s.line(0))
+            p.keys(":record /nonexistent/x\r").wait("No such file or directory")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+        [path] = glob.glob(os.path.join(self.home.state, "baton", "records", "*.jsonl"))
+        done = self.home.baton("list", "--replay", path)
+        # It may end before every source has answered.
+        self.assertIn((done.code, done.err), ((0, ""), (13, "")), done)
+        self.assertIn("CONTENDED", done.out)
+
+    def test_what_is_recorded_when_the_console_leaves_is_whole(self):
+        path = os.path.join(self.home.folder.path, "r.jsonl")
+        with console(self.home, "demo") as p:
+            p.wait("[SIM").wait("CONTENDED")
+            p.keys(f":record {path}\r").wait(lambda s: "[REC]" in s.line(0))
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+        self.assertEqual(self.home.baton("list", "--replay", path).err, "")
+
+    def test_a_record_is_driven_by_keys(self):
+        path = os.path.join(self.home.folder.path, "r.jsonl")
+        self.assertEqual(self.home.baton("record", path, "--sim", "demo", "--at", "2m").code, 0)
+        with open(path, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        first, last = (line["at"][11:19] for line in (lines[0], lines[-1]))
+        with console(self.home, "replay", path) as p:
+            p.wait("[REPLAY x1]").wait("CONTENDED")
+            self.assertIn("═", p.screen.line(1))
+            p.keys("Z").wait("[PAUSED]")
+            p.keys(":seek end\r").wait(lambda s: last in s.line(0))
+            p.settle()
+            end = p.screen.text
+            p.keys("{").wait(lambda s: last not in s.line(0))
+            p.keys(":seek start\r").wait(lambda s: first in s.line(0))
+            p.keys("}").wait(lambda s: first not in s.line(0))
+            p.keys(":seek +10s\r").keys("(").keys(")")
+            p.keys("s").wait("[PAUSED]")
+            p.keys(":seek end\r").wait(lambda s: last in s.line(0))
+            p.wait(lambda s: s.text.splitlines()[2:-1] == end.splitlines()[2:-1])
+            p.keys("x").wait("[REPLAY x2]")
+            p.keys(":speed 0.5\r").wait("[REPLAY x0.5]")
+            p.keys("R").wait("this is a record already")
+            p.keys("a").wait("this is a record of what was")
+            p.keys("\x1b").keys("q")
+            self.assertEqual(p.end(), 0)
+
+    def test_live_time_can_not_be_driven(self):
+        record = os.path.join(self.home.folder.path, "r.jsonl")
+        with console(self.home, "demo") as p:
+            p.wait("[SIM").wait("CONTENDED")
+            p.keys(")").wait("a record can be gone back in")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+        self.assertFalse(os.path.exists(record))
+
+
+if __name__ == "__main__":
+    unittest.main()
