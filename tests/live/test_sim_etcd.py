@@ -267,10 +267,10 @@ class SameActs(Both):
         self.queue(etcd, *names)
         return self.compare(Scene(self, etcd), Sim(self, verb, self.sims(*names)), verb, who, expect or who)
 
-    def compare(self, scene, sim, verb, who, expect):
+    def compare(self, scene, sim, verb, who, expect, path="elections/job"):
         rows, sim_rows = scene.look()["singletons"], sim.look("20s")["singletons"]
-        words = ("ctl/elections/job", "--expect", expect, "--reason", "a test", "--yes")
-        target = ("ctl/elections/job", "--expect", who)
+        target = (f"ctl/{path}", "--expect", who)
+        words = (f"ctl/{path}", "--expect", expect, "--reason", "a test", "--yes")
         self.same(forecast_facts(scene.home.baton("forecast", verb, *target, "--json").json, rows),
                   forecast_facts(sim.ask(f"forecast {verb}", *target, at="20s").json, sim_rows))
         real = scene.home.baton("act", verb, *words, "--json")
@@ -298,6 +298,30 @@ class SameActs(Both):
     @on_each()
     def test_another_revision_is_expected(self, etcd):
         self.assertEqual(self.both(etcd, "step-down", "node-a", expect="rev:1").code, 11)
+
+    @on_each()
+    def test_release_of_a_lock(self, etcd):
+        self.queue(etcd, "node-a", "node-b", lock=True)
+        scene = Scene(self, etcd)
+        sim = Sim(self, "a lock", self.sims("node-a", "node-b", kind="etcd-lock", name="locks/job"))
+        holders = [each.look(*at)["singletons"][0]["holders"][0]["key"] for each, at in ((scene, ()), (sim, ("20s",)))]
+        words = ("--reason", "a test", "--yes", "--json", "--expect")
+        rows, sim_rows = scene.look()["singletons"], sim.look("20s")["singletons"]
+        real = scene.home.baton("act", "release", "ctl/locks/job", *words, holders[0])
+        done = sim.ask("act release", "ctl/locks/job", *words[:3], "--expect", holders[1], at="20s")
+        self.assertEqual((real.code, done.code), (0, 0), (real, done))
+        self.same(act_facts(real.json, rows), act_facts(done.json, sim_rows))
+
+    @on_each()
+    def test_step_down_of_a_key_that_names_its_holder(self, etcd):
+        for _ in range(100):
+            etcd.put("elsewhere", "")
+        etcd.put("/service/batman/leader", "node-a", etcd.grant(30))
+        sim = Sim(self, "a leader key", ["{name: node-a, machine: node-a, runs: [{etcd-key: {server: ctl, "
+                                         "key: /service/batman/leader, ttl: 30s, renews: 10s, looks_every: 0s}}]}"])
+        scene = Scene(self, etcd, keys=["/service/batman/leader"])
+        done = self.compare(scene, sim, "step-down", "node-a", "node-a", "/service/batman/leader")
+        self.assertEqual(done.code, 0, done)
 
     @on_each()
     def test_nobody_waits(self, etcd):
