@@ -61,9 +61,22 @@ class Lessons(unittest.TestCase):
                     self.assertEqual((done.code, done.err), (0, ""), done)
                     result = json.loads(done.out)
                     self.assertEqual(result["faults"], [])
+                    self.assertEqual([act for act in result["acts"] if not act["was"] and act["verb"] != "ask"], [],
+                                     "the debrief says of each act what it did")
                     self.assertTrue(way["least"] <= result["score"] <= way["most"],
                                     f"{result['score']} is not {way['least']} to {way['most']}: {result['lines']}")
                     self.assertEqual(self.play(lesson, way).out, done.out)
+
+    def test_with_other_seeds_right_is_right_and_wrong_is_wrong(self):
+        """Other pids, other times; what a script looks at in between (sees) is of the lesson's own seed."""
+        for lesson in self.lessons:
+            for way in lesson["ways"]:
+                for seed in ("1", "2", "3") if way["kind"] != "nothing" else ():
+                    with self.subTest(lesson=lesson["number"], way=way["name"], seed=seed):
+                        result = json.loads(self.play(lesson, way, "--seed", seed).out)
+                        self.assertTrue(way["least"] <= result["score"] <= way["most"], result["lines"])
+                        ended = [fault for fault in result["faults"] if " ended as " in fault]
+                        self.assertTrue(way["kind"] != "right" or not ended, ended)
 
     def test_each_way_gives_the_bytes_that_are_written_down(self):
         lines = []
