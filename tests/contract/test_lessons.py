@@ -119,6 +119,25 @@ class Lessons(unittest.TestCase):
         self.play(self.lessons[0], self.lessons[0]["ways"][0])
         self.assertIn("No lesson was played", self.home.baton("train", "--results").out)
 
+    def test_a_script_of_ones_own(self):
+        lesson = self.lessons[0]
+        path = os.path.join(self.home.folder.path, "mine.yaml")
+        at = lesson["begins_ms"] // 1000 + 5
+        for text, says in ((f"- {{at: {at}s, note: we look at it}}\n- {{at: {at + 1}s, hint: 1}}\n", None),
+                           (f"steps: [{{at: {at}s, note: we look at it}}, {{at: {at + 1}s, hint: 1}}]\n", None),
+                           (f"- {{at: {at}s, hit: 1}}\n", "unknown key 'hit' in item 1 of 'steps'; did you mean 'hint'?"),
+                           ("- {at: 0s, hint: 1}\n", "mine.yaml:1:8: a step is not before"),
+                           ("nonsense\n", "mine.yaml:1:1: the script must be a map")):
+            with self.subTest(text=text):
+                with open(path, "w", encoding="utf-8") as out:
+                    out.write(text)
+                done = self.home.baton("train", lesson["number"], "--script", path, "--json")
+                if says:
+                    self.assertEqual((done.code, done.out), (64, ""), done)
+                    self.assertIn(says, done.err)
+                    continue
+                self.assertEqual([said["what"] for said in json.loads(done.out)["said"]], ["note", "hint"])
+
     def test_another_seed_is_another_world(self):
         lesson, way = self.lessons[0], self.lessons[0]["ways"][0]
         one, two = (self.play(lesson, way, "--seed", seed).out for seed in ("41", "42"))
