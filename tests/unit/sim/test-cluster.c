@@ -147,6 +147,34 @@ static void who_believes_for_ever_works_on(void **state)
 	world_free(t.w);
 }
 
+/* leaderelection.go warns of it: whoever compares what another clock wrote with his own takes a
+ * Lease that is renewed in time, and its holder works on until it gives up to renew. */
+static void a_clock_that_is_ahead_takes_what_is_held(void **state)
+{
+	struct bench t = bench_new();
+	struct duty *d = duty_new(t.w, "allocate", NULL, 1000);
+	struct lease_options o = lease_default;
+	struct process *a, *b;
+
+	(void)state;
+	o.duty = d;
+	a = contender(&t, "a", t.a, &o);
+	o.believes = LEASE_CLOCK;
+	b = contender(&t, "b", t.b, &o);
+	process_start(t.w, a);
+	world_run(t.w, 5000);
+	process_start(t.w, b);
+	world_run(t.w, 60000);
+	assert_string_equal(holder(&t), "a");
+	machine_skew(t.w, t.b, 60000);
+	world_run(t.w, 90000);
+	assert_string_equal(holder(&t), "b");
+	duty_count(t.w, d);
+	assert_in_range(d->overlap_ms, 8000, 13000);
+	assert_true(a->restarts > 0);
+	world_free(t.w);
+}
+
 static struct cluster_work work_of(int64_t ms)
 {
 	return (struct cluster_work){ .duration_ms = ms,
@@ -438,6 +466,29 @@ static void a_run_that_fails_is_tried_again_later_each_time(void **state)
 	world_free(t.w);
 }
 
+/* Its pod waits, and begins nothing; the Job waits with it until its deadline. */
+static void an_image_that_can_not_be_pulled_begins_nothing(void **state)
+{
+	struct bench t = bench_new();
+	struct cluster_work work = work_of(4000);
+	const struct cluster_job *job;
+
+	(void)state;
+	work.bad_image = true;
+	work.deadline_s = 120;
+	cluster_cronjob_new(t.c, "billing", "close", "13 * * * *", NULL, &work);
+	world_run(t.w, 65000);
+	assert_int_equal(pod_at(&t, 0)->phase, POD_PENDING);
+	assert_string_equal(pod_at(&t, 0)->reason, "ImagePullBackOff");
+	assert_null(pod_at(&t, 0)->process);
+	job = job_at(&t, 0);
+	assert_int_equal(job->active, 1);
+	assert_int_equal(job->failed, 0);
+	world_run(t.w, 190000);
+	assert_string_equal(job->why, "DeadlineExceeded");
+	world_free(t.w);
+}
+
 /* On a lost node: the Job is past its deadline and not over, since its pod can't end; so Forbid
  * blocks. When the node is back it ends. */
 static void a_lost_node_holds_a_run_and_forbid_for_ever(void **state)
@@ -666,6 +717,7 @@ int main(void)
 		cmocka_unit_test(a_lease_is_taken_after_its_duration),
 		cmocka_unit_test(a_leader_that_is_cut_off_gives_up_first),
 		cmocka_unit_test(who_believes_for_ever_works_on),
+		cmocka_unit_test(a_clock_that_is_ahead_takes_what_is_held),
 		cmocka_unit_test(a_run_starts_on_the_minute_and_completes),
 		cmocka_unit_test(forbid_skips_and_catches_up),
 		cmocka_unit_test(a_starting_deadline_lets_no_late_slot_start),
@@ -675,6 +727,7 @@ int main(void)
 		cmocka_unit_test(slots_pass_without_controllers),
 		cmocka_unit_test(missed_slots_start_as_the_controller_starts_them),
 		cmocka_unit_test(a_run_that_fails_is_tried_again_later_each_time),
+		cmocka_unit_test(an_image_that_can_not_be_pulled_begins_nothing),
 		cmocka_unit_test(a_lost_node_holds_a_run_and_forbid_for_ever),
 		cmocka_unit_test(a_pod_deleted_by_force_works_on),
 		cmocka_unit_test(a_deployments_pod_is_replaced),
