@@ -136,6 +136,13 @@ static void refresh_actions(struct console *k)
 {
 	const struct view_ops *ops = console_view(k)->ops;
 
+	/* Those of this machine are not those of a record. */
+	if (k->settings->past) {
+		snprintf(k->actions.error, sizeof(k->actions.error),
+			"this is a record: what was done stands in its lines of the kind act");
+		k->actions.read = true;
+		return;
+	}
 	if (ops != &view_actions_ops || !actions_refresh(&k->actions, NULL, k->settings->sim))
 		return;
 	console_model(k);

@@ -72,7 +72,8 @@ class Record(unittest.TestCase):
             p.keys(":speed 0.5\r").wait("[REPLAY x0.5]")
             p.keys("R").wait("this is a record already")
             p.keys("a").wait("this is a record of what was")
-            p.keys("\x1b").keys("q")
+            p.keys("5").wait("in its lines of the kind act")
+            p.keys("1").keys("q")
             self.assertEqual(p.end(), 0)
 
     def test_live_time_can_not_be_driven(self):
