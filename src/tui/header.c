@@ -222,7 +222,7 @@ static int draw_mark(const struct model *m, struct canvas *c, int x)
 static int draw_mode(const struct model *m, struct canvas *c, int x)
 {
 	struct area a = canvas_all(c);
-	int64_t left_s = (m->armed_ms + 999) / 1000;
+	int64_t left_s = m->armed_ms / 1000 + (m->armed_ms % 1000 > 0);
 	char at[CLOCK_TEXT_MAX];
 
 	if (m->recording)
