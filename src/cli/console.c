@@ -93,7 +93,8 @@ int look_console(struct look *look, const struct cli *cli, bool armed)
 }
 
 /* Neither a config nor anything in the environment says what to look at: a newcomer, who sees the
- * built-in fleet. On anything but a terminal it is an error, as before. */
+ * built-in fleet. Whoever has a config is none, and is told that it names no source. On anything
+ * but a terminal it is an error, as before. */
 static bool nothing_to_look_at(const struct cli *cli)
 {
 	struct settings *settings = NULL;
@@ -102,7 +103,8 @@ static bool nothing_to_look_at(const struct cli *cli)
 	if (cli->config || cli->n_sources || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
 		settings_load(NULL, 0, &settings, NULL))
 		return false;
-	nothing = settings->discovered && !settings->n_sources && !settings->note;
+	nothing = settings->discovered && !settings->path && !settings->n_sources &&
+		  !settings->note;
 	settings_free(settings);
 	return nothing;
 }

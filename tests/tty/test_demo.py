@@ -36,6 +36,27 @@ class Demo(unittest.TestCase):
             self.assertEqual(p.end(), 0)
         self.assertEqual(os.listdir(self.folder.name), [], "something was written")
 
+    def test_whoever_has_a_config_is_no_newcomer(self):
+        """Names that were taken out, a file that can't be read, a server that is down: said, and never a made-up fleet."""
+        config = os.path.join(self.folder.name, "config.yaml")
+        for text, code, said in (("theme: mono\n", 78, "names no source"), ("sources: {}\n", 78, "names no source"), ("", 78, "config.yaml"),
+                                 ("sources: [", 78, "config.yaml"), (None, 78, "config.yaml")):
+            with self.subTest(text=text):
+                if text is None:
+                    os.remove(config)
+                else:
+                    with open(config, "w", encoding="utf-8") as out:
+                        out.write(text)
+                with self.baton(BATON_CONFIG=config) as p:
+                    p.wait(said)
+                    self.assertNotIn("SIM", p.screen.text)
+                    self.assertEqual(p.end(), code)
+        with self.baton(ETCDCTL_ENDPOINTS="http://127.0.0.1:1") as p:
+            p.wait("etcd").wait("failing")
+            self.assertNotIn("SIM", p.screen.text)
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
     def test_ascii_and_mono_tell_it_too(self):
         with self.baton("--ascii", "demo", NO_COLOR="1") as p:
             p.wait("[SIM x1]").wait("control/elections/archiver")
