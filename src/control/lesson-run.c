@@ -189,11 +189,9 @@ void lesson_run_look(struct lesson_run *run, struct lesson_state *ret)
 		.now_ms = a->end_ms - a->begins_ms,
 		.restored_ms = a->restored_ms < 0 ? -1 : a->restored_ms - a->begins_ms,
 		.hints = hints_taken(a) };
-	for (i = 0; i < a->n_said; i++) {
+	for (i = 0; i < a->n_said; i++)
 		if (a->said[i].kind == SAID_DIAGNOSIS)
 			ret->picked = a->said[i].causes;
-		ret->notes += a->said[i].kind == SAID_NOTE;
-	}
 	leave(run);
 }
 

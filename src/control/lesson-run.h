@@ -41,7 +41,6 @@ struct lesson_state {
 	int64_t restored_ms; /* since then all holds, on the same clock; -1: it does not */
 	uint64_t picked;     /* the causes of the last answer */
 	size_t hints;        /* taken */
-	size_t notes;
 };
 void lesson_run_look(struct lesson_run *run, struct lesson_state *ret);
 
