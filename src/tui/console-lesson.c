@@ -63,14 +63,15 @@ static void wait_over(struct console *k)
 
 void console_lesson_turn(struct console *k)
 {
-	if (k->wait_until_ms &&
-		(console_time_ms(k) >= k->wait_until_ms || k->lesson.state.end != ACCOUNT_OPEN))
+	if (k->wait_until_ms && (vclock_now_ms(k->options->time->clock) >= k->wait_until_ms ||
+					k->lesson.state.end != ACCOUNT_OPEN))
 		wait_over(k);
 	/* A window that is open is closed first: what is asked there must be answered. */
 	if (!k->options->lesson || k->debrief || k->act.board ||
 		k->lesson.state.end == ACCOUNT_OPEN)
 		return;
 	k->debrief = lesson_run_debrief(k->options->lesson);
+	console_past_leave(k);
 	vclock_pause(k->options->time->clock, true);
 	fleet_poll_now(k->fleet, NULL);
 	console_go_view(k, view_find("lesson"));
