@@ -103,8 +103,8 @@ static bool nothing_to_look_at(const struct cli *cli)
 	if (cli->config || cli->n_sources || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
 		settings_load(NULL, 0, &settings, NULL))
 		return false;
-	nothing = settings->discovered && !settings->path && !settings->n_sources &&
-		  !settings->note;
+	nothing =
+		settings->discovered && !settings->path && !settings->n_sources && !settings->note;
 	settings_free(settings);
 	return nothing;
 }
