@@ -52,8 +52,8 @@ struct grpc_call {
 	int32_t id; /* of its stream; 0: none (yet) */
 	bool *left; /* the request's `sent`; NULL */
 	bool open, secret, paused;
-	bool again;    /* it is begun for the second time */
-	bool answered; /* a response's headers came */
+	unsigned launched; /* how often its stream was begun */
+	bool answered;     /* a response's headers came */
 	long http_status;
 	bool is_grpc;  /* content-type: application/grpc */
 	uint32_t code; /* HTTP/2's, with which its stream ended */
@@ -297,6 +297,7 @@ static int call_launch(struct grpc_call *call, struct err *err)
 	if (id < 0)
 		return id;
 	call->id = id;
+	call->launched++;
 	ch->requests++;
 	return 0;
 }
@@ -348,9 +349,8 @@ static bool call_retry(struct grpc_call *call)
 {
 	struct err err = { 0 };
 
-	if (call->again || call->left || call->answered || call->open)
+	if (call->launched > 1 || call->left || call->answered || call->open)
 		return false;
-	call->again = true;
 	call->id = 0;
 	list_remove(call);
 	if (!call_dispatch(call, &err))
@@ -422,7 +422,12 @@ static void call_judge(struct grpc_call *call, struct grpc_result *result)
 		err_set(&result->err, ERR_PROTO, "%s broke off in the middle of an answer", where);
 	else if (call->status < 0)
 		err_set(&result->err, ERR_PROTO, "%s ended an answer without a status", where);
-	if (!call->failure.code && call->status >= 0)
+	else if (!call->open && call->frames.n != 1)
+		err_set(&result->err, ERR_PROTO, "%s answered with %s", where,
+			call->frames.n ? "several messages where one belongs"
+				       : "no message, and says that all is well");
+	/* All may be well only where nothing was found wrong. */
+	if (!call->failure.code && (call->status > 0 || !result->err.code))
 		result->code = (enum grpc_code)call->status;
 }
 
@@ -451,8 +456,10 @@ static void channel_expire(struct grpc_channel *ch)
 	int64_t now_ms = http_loop_now_ms(ch->loop);
 	struct grpc_call *call, *next;
 
-	if (now_ms < ch->due_ms)
+	if (now_ms < ch->due_ms) {
+		h2_due(ch->h2, ch->due_ms);
 		return;
+	}
 	ch->due_ms = INT64_MAX;
 	for (call = ch->active; call; call = next) {
 		next = call->next;
@@ -653,7 +660,7 @@ static void call_fill(struct grpc_call *call, const struct grpc_request *request
 	call->open = request->open;
 	call->secret = request->secret;
 	call->left = request->sent;
-	call->again = false;
+	call->launched = 0;
 	if (!call->method || strcmp(call->method, request->method) != 0) {
 		free(call->method);
 		call->method = xstrdup(request->method);

@@ -41,14 +41,16 @@ struct h2 {
 	CURL *easy;
 	nghttp2_session *session;
 	enum h2_state state;
-	bool spoke; /* the server's settings came */
-	bool again; /* there may be more to receive, also within TLS, where no socket says so */
+	bool spoke;     /* the server's settings came */
+	bool again;     /* there may be more to receive, also within TLS, where no socket says so */
+	bool receiving; /* within nghttp2_session_mem_recv, and buf is in use */
+	bool goodbye;   /* a GOAWAY came, with goodbye_code */
 	CURLcode broken; /* what ends it as soon as the loop goes on */
 	int64_t due_ms, until_ms;
 	struct str out; /* framed, and sent up to `sent` */
 	size_t sent;
 	uint64_t bytes_in, bytes_out;
-	uint32_t goodbye; /* the code of a GOAWAY, one up; 0: none */
+	uint32_t goodbye_code;
 	char *buf;
 	char detail[CURL_ERROR_SIZE];
 };
@@ -97,15 +99,51 @@ static int on_closed(nghttp2_session *session, int32_t id, uint32_t code, void *
 	return 0;
 }
 
+/*
+ * A server that has said all need not wait for the rest of a request, nor reset its stream (RFC
+ * 9113, 8.1): where our side is still open, libnghttp2 would keep the stream, and who waits for it
+ * would wait for ever.
+ */
+static void stream_over(struct h2 *h2, int32_t id)
+{
+	void *stream = nghttp2_session_get_stream_user_data(h2->session, id);
+
+	if (!stream || nghttp2_session_get_stream_local_close(h2->session, id))
+		return;
+	h2_cancel(h2, id);
+	h2->handler->ended(stream, NGHTTP2_NO_ERROR);
+}
+
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
 	struct h2 *h2 = arg;
 
 	(void)session;
-	if (frame->hd.type == NGHTTP2_SETTINGS)
+	if (frame->hd.type == NGHTTP2_SETTINGS) {
 		h2->spoke = true;
-	else if (frame->hd.type == NGHTTP2_GOAWAY)
-		h2->goodbye = frame->goaway.error_code + 1;
+	} else if (frame->hd.type == NGHTTP2_GOAWAY) {
+		h2->goodbye = true;
+		h2->goodbye_code = frame->goaway.error_code;
+	} else if ((frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
+		   frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
+		stream_over(h2, frame->hd.stream_id);
+	}
+	return 0;
+}
+
+/* A request that waited for a free stream, and may not be begun any more: nothing of it left. */
+static int on_not_sent(nghttp2_session *session, const nghttp2_frame *frame, int code, void *arg)
+{
+	struct h2 *h2 = arg;
+	int32_t id = frame->hd.stream_id;
+	void *stream = nghttp2_session_get_stream_user_data(session, id);
+
+	(void)code;
+	if (frame->hd.type != NGHTTP2_HEADERS || !stream)
+		return 0;
+	nghttp2_session_set_stream_user_data(session, id, NULL);
+	h2->handler->ended(stream, NGHTTP2_REFUSED_STREAM);
+	h2->line.due_ms = DUE_NOW;
 	return 0;
 }
 
@@ -141,6 +179,7 @@ static int session_make(struct h2 *h2)
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_closed);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
+	nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, on_not_sent);
 	rc = nghttp2_session_client_new(&h2->session, callbacks, h2);
 	nghttp2_session_callbacks_del(callbacks);
 	if (!rc)
@@ -182,7 +221,8 @@ static int lost_explain(struct h2 *h2, struct err *err)
 		return lost_diagnose(h2, err);
 	if (h2->goodbye)
 		return err_set(err, ERR_IO, "%s bade us go (HTTP/2 GOAWAY, %.*s)",
-			h2->endpoint->text, GOODBYE_SHOWN, nghttp2_http2_strerror(h2->goodbye - 1));
+			h2->endpoint->text, GOODBYE_SHOWN,
+			nghttp2_http2_strerror(h2->goodbye_code));
 	return http_error(err, h2->easy, h2->broken, h2->endpoint, h2->settings, h2->detail);
 }
 
@@ -208,6 +248,15 @@ static void h2_break(struct h2 *h2, CURLcode rc, const char *detail)
 
 /* ---- sending and receiving ---- */
 
+/* A password may have been in it. */
+static void out_clear(struct h2 *h2)
+{
+	if (h2->out.len)
+		explicit_bzero(h2->out.s, h2->out.len);
+	str_clear(&h2->out);
+	h2->sent = 0;
+}
+
 /* Sends what is framed; false when the socket takes no more now. */
 static bool out_send(struct h2 *h2)
 {
@@ -225,11 +274,7 @@ static bool out_send(struct h2 *h2)
 		h2->sent += n;
 		h2->bytes_out += n;
 	}
-	/* A password may have been in it. */
-	if (h2->out.len)
-		explicit_bzero(h2->out.s, h2->out.len);
-	str_clear(&h2->out);
-	h2->sent = 0;
+	out_clear(h2);
 	return true;
 }
 
@@ -286,7 +331,9 @@ static void h2_receive(struct h2 *h2)
 		}
 		total += n;
 		h2->bytes_in += n;
+		h2->receiving = true;
 		used = nghttp2_session_mem_recv(h2->session, (const uint8_t *)h2->buf, n);
+		h2->receiving = false;
 		if (used < 0)
 			h2_break(h2, CURLE_HTTP2, nghttp2_strerror((int)used));
 	}
@@ -418,12 +465,12 @@ void h2_close(struct h2 *h2)
 	h2->easy = NULL;
 	free(h2->buf);
 	h2->buf = NULL;
+	out_clear(h2);
 	str_release(&h2->out);
-	h2->sent = 0;
 	h2->state = H2_CLOSED;
 	h2->spoke = false;
 	h2->broken = CURLE_OK;
-	h2->goodbye = 0;
+	h2->goodbye = h2->again = false;
 	h2->line.fd = CURL_SOCKET_BAD;
 	h2->line.room = false;
 	h2->line.due_ms = h2->due_ms = INT64_MAX;
@@ -483,7 +530,7 @@ bool h2_takes(const struct h2 *h2)
 
 bool h2_alive(struct h2 *h2)
 {
-	if (h2->state == H2_OPEN && !h2->broken)
+	if (h2->state == H2_OPEN && !h2->broken && !h2->receiving)
 		h2_receive(h2);
 	if (h2->again)
 		h2->line.due_ms = DUE_NOW;

@@ -201,11 +201,15 @@ static void http_loop_lines(struct http_loop *loop, size_t n)
 
 enum http_step http_loop_step(struct http_loop *loop, int wake_fd, int64_t until_ms)
 {
-	unsigned n_fds = http_loop_fds(loop, wake_fd, &until_ms);
-	int64_t wait_ms = until_ms - http_loop_now_ms(loop);
+	int64_t due_ms = until_ms, now_ms, wait_ms;
+	unsigned n_fds = http_loop_fds(loop, wake_fd, &due_ms);
 	size_t n_lines = loop->n_lines;
 	int ready = 0, running;
-	bool waits = wait_ms > 0;
+	bool waits;
+
+	now_ms = http_loop_now_ms(loop);
+	wait_ms = due_ms - now_ms;
+	waits = wait_ms > 0;
 
 	if (wait_ms > STEP_MAX_MS)
 		wait_ms = STEP_MAX_MS;
@@ -221,7 +225,8 @@ enum http_step http_loop_step(struct http_loop *loop, int wake_fd, int64_t until
 	http_loop_reap(loop);
 	if (wake_fd >= 0 && loop->fds[0].revents)
 		return HTTP_STEP_WOKEN;
-	return waits ? HTTP_STEP_ACTIVE : HTTP_STEP_TIME;
+	/* A line that was due is no reason to take the caller's time for up. */
+	return until_ms > now_ms ? HTTP_STEP_ACTIVE : HTTP_STEP_TIME;
 }
 
 static void http_setup_protocols(CURL *easy)

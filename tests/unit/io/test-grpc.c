@@ -32,7 +32,9 @@ struct server {
 	int listener;
 	pthread_t thread;
 	char url[64];
-	int connections, calls, refused, cut;
+	int connections, calls, refused, cut, bye;
+	/* How many bytes more are sent, or read, before it hangs up; below 0: all. */
+	int allow_out, allow_in;
 };
 
 struct peer {
@@ -124,12 +126,24 @@ static void peer_respond(struct peer *p, int32_t id, struct answer *a, bool grpc
 		pair("content-type", grpc ? "application/grpc" : "text/html") };
 	nghttp2_data_provider body = { .source.ptr = a, .read_callback = peer_read };
 
+	if (strcmp(a->path, "/t/blank") == 0) {
+		/* A page without a word, whose headers claim that all is well. */
+		head[1] = pair("grpc-status", "0");
+		nghttp2_submit_response(p->session, id, head, 2, NULL);
+		return;
+	}
 	if (strcmp(a->path, "/t/big") == 0) {
 		char *bytes = xcalloc(1, BIG);
 
 		str_clear(&a->body);
 		grpc_frame_add(&a->body, bytes, BIG);
 		free(bytes);
+	} else if (strcmp(a->path, "/t/empty") == 0) {
+		str_clear(&a->body);
+	} else if (strcmp(a->path, "/t/half") == 0) {
+		a->body.len -= 2;
+	} else if (strcmp(a->path, "/t/twice") == 0) {
+		grpc_frame_add(&a->body, "again", 5);
 	}
 	nghttp2_submit_response(p->session, id, head, 2, &body);
 }
@@ -140,12 +154,26 @@ static bool first(int *counter)
 	return __atomic_fetch_add(counter, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
+/* An error in headers alone, while the request still goes on. */
+static void peer_over(struct peer *p, int32_t id)
+{
+	nghttp2_nv head[] = { pair(":status", "200"), pair("content-type", "application/grpc"),
+		pair("grpc-status", "5"), pair("grpc-message", "gone") };
+
+	nghttp2_submit_response(p->session, id, head, 4, NULL);
+}
+
 static int peer_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
+	const nghttp2_settings_entry one = { NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 1 };
 	struct peer *p = arg;
 	int32_t id = frame->hd.stream_id;
 	struct answer *a = nghttp2_session_get_stream_user_data(session, id);
 
+	if (a && frame->hd.type == NGHTTP2_HEADERS && strcmp(a->path, "/t/over") == 0) {
+		peer_over(p, id);
+		return 0;
+	}
 	if (!a || !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM))
 		return 0;
 	__atomic_add_fetch(&p->server->calls, 1, __ATOMIC_SEQ_CST);
@@ -155,21 +183,42 @@ static int peer_frame(nghttp2_session *session, const nghttp2_frame *frame, void
 		nghttp2_submit_rst_stream(session, 0, id, NGHTTP2_INTERNAL_ERROR);
 	else if (strcmp(a->path, "/t/cut") == 0 && first(&p->server->cut))
 		p->hang_up = true;
+	else if (strcmp(a->path, "/t/bye") == 0 && first(&p->server->bye))
+		nghttp2_submit_goaway(session, 0, id - 2, NGHTTP2_NO_ERROR, NULL, 0);
 	else if (strcmp(a->path, "/t/silent") != 0)
 		peer_respond(p, id, a, strcmp(a->path, "/t/page") != 0);
+	if (strcmp(a->path, "/t/one") == 0)
+		nghttp2_submit_settings(session, 0, &one, 1);
 	if (strcmp(a->path, "/t/goaway") == 0)
 		nghttp2_submit_goaway(session, 0, id, NGHTTP2_NO_ERROR, NULL, 0);
 	return 0;
 }
 
+/* Takes n of what is allowed; returns how many of them are. */
+static ssize_t allowed(int *allow, ssize_t n)
+{
+	int left = __atomic_load_n(allow, __ATOMIC_SEQ_CST);
+
+	if (left < 0)
+		return n;
+	if (left < n)
+		n = left;
+	__atomic_store_n(allow, left - (int)n, __ATOMIC_SEQ_CST);
+	return n;
+}
+
 static bool peer_send(struct peer *p, int fd)
 {
 	const uint8_t *bytes;
-	ssize_t n;
+	ssize_t n, some;
 
-	while ((n = nghttp2_session_mem_send(p->session, &bytes)) > 0)
-		if (send(fd, bytes, (size_t)n, MSG_NOSIGNAL) != n)
+	while ((n = nghttp2_session_mem_send(p->session, &bytes)) > 0) {
+		some = allowed(&p->server->allow_out, n);
+		if (some && send(fd, bytes, (size_t)some, MSG_NOSIGNAL) != some)
 			return false;
+		if (some < n)
+			return false;
+	}
 	return n == 0;
 }
 
@@ -207,9 +256,14 @@ static void peer_serve(struct peer *p)
 	ssize_t n;
 
 	p->session = peer_session(p);
-	while (peer_send(p, fd) && !p->hang_up && (n = recv(fd, buf, sizeof(buf), 0)) > 0)
-		if (nghttp2_session_mem_recv(p->session, (uint8_t *)buf, (size_t)n) < 0)
+	while (peer_send(p, fd) && !p->hang_up && (n = recv(fd, buf, sizeof(buf), 0)) > 0) {
+		ssize_t some = allowed(&p->server->allow_in, n);
+
+		if (some && nghttp2_session_mem_recv(p->session, (uint8_t *)buf, (size_t)some) < 0)
 			break;
+		if (some < n)
+			break;
+	}
 	close(fd);
 	peer_end(p);
 }
@@ -236,6 +290,7 @@ static void server_start(struct server *server)
 	socklen_t len = sizeof(at);
 
 	memset(server, 0, sizeof(*server));
+	server->allow_out = server->allow_in = -1;
 	server->listener = socket(AF_INET, SOCK_STREAM, 0);
 	assert_int_equal(bind(server->listener, (struct sockaddr *)&at, len), 0);
 	assert_int_equal(listen(server->listener, 16), 0);
@@ -485,6 +540,121 @@ static void test_deadlines(void **state)
 	assert_false(calls[0].done);
 }
 
+/* What is no answer, though its status says that all is well. */
+static void test_one_call_has_one_message(void **state)
+{
+	static const char *const paths[] = { "/t/empty", "/t/twice", "/t/half", "/t/blank" };
+	static const char *const words[] = { "no message", "several messages", "in the middle",
+		"no etcd" };
+	struct client c;
+	struct call call;
+	bool sent;
+	size_t i;
+
+	(void)state;
+	client_open(&c);
+	for (i = 0; i < 8; i++) {
+		sent = false;
+		assert_true(client_start(&c, &call, paths[i % 4], WAIT_MS, i < 4 ? NULL : &sent));
+		client_wait(&c, &call, 1);
+		assert_int_equal(call.code, GRPC_NONE);
+		assert_int_equal(call.err.code, ERR_PROTO);
+		assert_non_null(strstr(call.err.text, words[i % 4]));
+	}
+	assert_int_equal(count(&c.server.calls), 8);
+	client_close(&c);
+}
+
+/* A server that has said all need not wait for the rest of a request, nor reset its stream. */
+static void test_a_stream_is_over_when_the_server_ends_it(void **state)
+{
+	struct grpc_request request = { .method = "/t/over", .open = true, .max_message = BIG };
+	struct client c;
+	struct call call = { 0 };
+
+	(void)state;
+	client_open(&c);
+	request.deadline_ms = http_loop_now_ms(c.loop) + WAIT_MS / 4;
+	assert_non_null(grpc_start(c.ch, &request, &handler, &call, NULL));
+	client_wait(&c, &call, 1);
+	assert_int_equal(call.code, GRPC_NOT_FOUND);
+	ask(&c, &call, "/t/echo");
+	assert_int_equal(call.code, GRPC_OK);
+	assert_int_equal(count(&c.server.connections), 1);
+	client_close(&c);
+}
+
+/* What a GOAWAY leaves out was not done, and what waits for a free stream was not even sent. */
+static void test_reads_that_a_goodbye_leaves_out(void **state)
+{
+	struct client c;
+	struct call calls[3];
+	bool sent = false;
+
+	(void)state;
+	client_open(&c);
+	ask(&c, &calls[0], "/t/echo");
+	ask(&c, &calls[0], "/t/bye");
+	assert_int_equal(calls[0].code, GRPC_OK);
+	assert_int_equal(count(&c.server.connections), 2);
+	ask(&c, &calls[0], "/t/one");
+	assert_int_equal(calls[0].code, GRPC_OK);
+	assert_true(client_start(&c, &calls[0], "/t/goaway", WAIT_MS, NULL));
+	assert_true(client_start(&c, &calls[1], "/t/echo", WAIT_MS, NULL));
+	assert_true(client_start(&c, &calls[2], "/t/echo", WAIT_MS, &sent));
+	client_wait(&c, calls, 3);
+	assert_int_equal(calls[0].code, GRPC_OK);
+	assert_int_equal(calls[1].code, GRPC_OK);
+	assert_int_equal(calls[2].code, GRPC_NONE);
+	assert_false(sent);
+	client_close(&c);
+}
+
+/* An act whose connection breaks at any byte is sent once, and is done only where etcd said so. */
+static void cut_at(struct client *c, int at, int *allow, bool *whole)
+{
+	struct call call;
+	bool sent = false;
+	int calls, connections;
+
+	ask(c, &call, "/t/echo");
+	assert_int_equal(call.code, GRPC_OK);
+	calls = count(&c->server.calls);
+	connections = count(&c->server.connections);
+	__atomic_store_n(allow, at, __ATOMIC_SEQ_CST);
+	assert_true(client_start(c, &call, "/t/echo", WAIT_MS, &sent));
+	client_wait(c, &call, 1);
+	__atomic_store_n(allow, -1, __ATOMIC_SEQ_CST);
+	assert_true(sent);
+	assert_true(count(&c->server.calls) <= calls + 1);
+	assert_int_equal(count(&c->server.connections), connections);
+	*whole = call.code == GRPC_OK;
+	if (*whole) {
+		assert_int_equal(call.bytes, 5);
+		assert_int_equal(count(&c->server.calls), calls + 1);
+	} else {
+		assert_int_equal(call.code, GRPC_NONE);
+		assert_true(call.err.code != 0 && call.err.text[0]);
+	}
+}
+
+static void test_a_connection_that_breaks_at_any_byte(void **state)
+{
+	struct client c;
+	bool whole;
+	int at;
+
+	(void)state;
+	client_open(&c);
+	for (at = 0, whole = false; !whole; at++)
+		cut_at(&c, at, &c.server.allow_out, &whole);
+	assert_in_range(at, 40, 200);
+	for (at = 0, whole = false; !whole; at++)
+		cut_at(&c, at, &c.server.allow_in, &whole);
+	assert_in_range(at, 40, 400);
+	client_close(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,6 +664,10 @@ int main(void)
 		cmocka_unit_test(test_a_change_is_never_begun_again),
 		cmocka_unit_test(test_a_connection_that_ends_in_good_order),
 		cmocka_unit_test(test_deadlines),
+		cmocka_unit_test(test_one_call_has_one_message),
+		cmocka_unit_test(test_a_stream_is_over_when_the_server_ends_it),
+		cmocka_unit_test(test_reads_that_a_goodbye_leaves_out),
+		cmocka_unit_test(test_a_connection_that_breaks_at_any_byte),
 	};
 
 	text_init_locale();
