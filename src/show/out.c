@@ -26,6 +26,8 @@ static int out_wait(int fd)
 
 static void out_hold(struct out *out)
 {
+	if (!out->n)
+		return;
 	if (out->cap_held - out->n_held < out->n) {
 		out->cap_held = 2 * out->cap_held + OUT_BUFFER;
 		out->held = xrealloc(out->held, out->cap_held, 1);

@@ -9,7 +9,10 @@
 #include "model/draft.h"
 #include "show/show.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -514,6 +517,79 @@ static void test_runs(void **state)
 	board_unref(board);
 }
 
+/* More rows than two threads tell at once, of changing widths. */
+static struct board *make_many(size_t n)
+{
+	struct board_maker *m = board_maker_new();
+	struct draft *d = board_maker_draft(m);
+	char path[64], holder[96];
+	size_t i;
+
+	board_maker_source(m, "etcd", SOURCE_OK, NULL);
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "e/%05zu", i);
+		snprintf(holder, sizeof(holder), "node-%0*zu", (int)(i * 7 % 71), i);
+		board_maker_begin(m, MECH_ETCD_ELECTION, path);
+		if (i % 3)
+			draft_claim(d, CLAIM_HOLDER, holder, strlen(holder), "rev:1");
+		board_maker_row(m, i % 3 ? STATE_HELD : STATE_FREE);
+	}
+	return board_maker_finish(m, NULL, 0);
+}
+
+static void test_two_threads_tell_the_same_as_one(void **state)
+{
+	/* The first size of a part, one less, and more than what is held at once. */
+	static const size_t sizes[] = { 2047, 2048, 8193, 9001 };
+	const struct show_ops *both[] = { &show_text, &show_json };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 2 * ARRAY_LEN(sizes); i++) {
+		struct board *board = make_many(sizes[i / 2]);
+		struct show_ops alone = *both[i % 2];
+		char *by_two, *by_one;
+
+		alone.part = NULL;
+		by_two = list(board, both[i % 2], 0);
+		by_one = list(board, &alone, 0);
+		assert_true(strlen(by_one) > sizes[i / 2]);
+		assert_true(strcmp(by_one, by_two) == 0);
+		free(by_one);
+		free(by_two);
+		board_unref(board);
+	}
+}
+
+/* What can't be written ends it, and says why. */
+static void test_many_rows_that_nobody_takes(void **state)
+{
+	const struct show_ops *both[] = { &show_text, &show_json };
+	struct board *board = make_many(9001);
+	struct show show;
+	struct out out;
+	int ends[2], i;
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(pipe(ends), 0);
+		close(ends[0]);
+		out_init(&out, ends[1]);
+		show_init(&show, both[i], &out, NULL, board);
+		show_list(&show, board, 0);
+		assert_int_equal(out_close(&out), EPIPE);
+		close(ends[1]);
+		ends[1] = open("/dev/full", O_WRONLY);
+		out_init(&out, ends[1]);
+		show_init(&show, both[i], &out, NULL, board);
+		show_list(&show, board, 0);
+		assert_int_equal(out_close(&out), ENOSPC);
+		close(ends[1]);
+	}
+	board_unref(board);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -525,6 +601,8 @@ int main(void)
 		cmocka_unit_test(test_show_one),
 		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_waited_in_vain),
+		cmocka_unit_test(test_two_threads_tell_the_same_as_one),
+		cmocka_unit_test(test_many_rows_that_nobody_takes),
 	};
 
 	text_init_locale();
