@@ -30,6 +30,11 @@ tests_bin_fuzz_grpc_SOURCES = tests/fuzz/grpc.c
 tests_bin_fuzz_grpc_LDADD = $(IO_LIBS)
 tests_bin_fuzz_grpc_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
 
+fuzzers += tests/bin/fuzz-h2
+tests_bin_fuzz_h2_SOURCES = tests/fuzz/h2.c
+tests_bin_fuzz_h2_LDADD = $(IO_LIBS)
+tests_bin_fuzz_h2_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
 fuzzers += tests/bin/fuzz-etcd
 tests_bin_fuzz_etcd_SOURCES = tests/fuzz/etcd.c
 tests_bin_fuzz_etcd_LDADD = $(SOURCE_LIBS)
