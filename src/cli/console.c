@@ -11,8 +11,8 @@ enum {
 	STEP_MOST_MS = 10 * 60 * 1000
 };
 
-static const char demo_hello[] = "a made-up fleet, which nothing can harm; to see your own: baton "
-				 "init, then baton";
+static const char demo_hello[] = "a made-up fleet; ? help, x faster, a break it, q quit; your own: "
+				 "baton init";
 
 static int64_t next_ms(void *arg, int64_t after_ms)
 {

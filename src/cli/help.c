@@ -79,8 +79,8 @@ static void help_program(struct out *out)
 	out_text(out, "usage: baton [OPTION...] [COMMAND [ARGUMENT...]]\n\n");
 	help_wrap(out, 0,
 		"Shows who holds the baton for every job that only one process should do: "
-		"PostgreSQL "
-		"advisory locks, etcd elections and locks.");
+		"PostgreSQL advisory locks, etcd elections and locks, Kubernetes Leases and "
+		"CronJobs. With nothing to look at it opens on a made-up fleet.");
 	out_text(out, "\nCommands:\n");
 	for (i = 0; cli_commands[i]; i++) {
 		char head[64];

@@ -202,14 +202,14 @@ static void tell_at_work(struct world *w, struct duty *d, size_t before)
 	const char *name = d->thing.name, *who = first_at_work(d);
 
 	if (before < 2 && d->at_work > 1)
-		world_tell(
-			w, HAPPENING_OVERLAP, who, name, 0, "%zu do %s at once", d->at_work, name);
+		world_tell(w, HAPPENING_OVERLAP, who, name, 0, "%zu work on %s at once", d->at_work,
+			name);
 	else if (before > 1 && d->at_work == 1)
-		world_tell(w, HAPPENING_ALONE, who, name, 0, "%s does %s alone", who, name);
+		world_tell(w, HAPPENING_ALONE, who, name, 0, "%s works on %s alone", who, name);
 	if (!d->at_work && before)
-		world_tell(w, HAPPENING_VACANT, NULL, name, 0, "nobody does %s", name);
+		world_tell(w, HAPPENING_VACANT, NULL, name, 0, "nobody works on %s", name);
 	else if (d->at_work && !before)
-		world_tell(w, HAPPENING_SERVED, who, name, 0, "%s does %s", who, name);
+		world_tell(w, HAPPENING_SERVED, who, name, 0, "%s works on %s", who, name);
 }
 
 /* Sees anew who is at work; counts come before. */
@@ -291,7 +291,7 @@ void duty_end(struct world *w, struct duty *d, struct process *p)
 	if (!worker)
 		return;
 	world_tell(w, HAPPENING_YIELDS, p->thing.name, d->thing.name, worker->token,
-		"%s does %s no longer", p->thing.name, d->thing.name);
+		"%s works on %s no longer", p->thing.name, d->thing.name);
 	duty_drop(w, d, worker);
 }
 

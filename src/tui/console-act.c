@@ -19,6 +19,8 @@ enum {
 };
 
 static const char pick_hint[] = "Enter chooses, f only forecasts, Esc leaves everything as it is";
+static const char pick_hint_witness[] = "Enter chooses, Esc leaves everything as it is";
+static const char pick_hint_hindered[] = "not now: its line says why; f only forecasts, Esc leaves";
 
 /* ---- what it is about ---- */
 
@@ -72,7 +74,7 @@ static const struct role_view *act_role(const struct console_act *act, const cha
 static void act_pick(struct console *k, enum act_stage stage, const char *title)
 {
 	k->act.stage = stage;
-	pick_begin(&k->act.pick, title, pick_hint);
+	pick_begin(&k->act.pick, title, stage == ACT_WITNESS ? pick_hint_witness : pick_hint);
 	k->mode = MODE_PICK;
 	k->dirty = true;
 }
@@ -91,7 +93,8 @@ static void act_pick_witness(struct console *k, const struct role_view *role)
  * Of which claim of a row it is asked is chosen later: a verb about one can be begun when it can be
  * on any of them. One pass over the rows for each claim, however many verbs.
  */
-static void act_hinders_any(struct console *k, const struct row *row, char *why[VERB_COUNT])
+static void act_hinders_any(
+	struct console *k, const struct row *row, enum gate_way way, char *why[VERB_COUNT])
 {
 	uint32_t i, asked = 0;
 	int verb;
@@ -104,7 +107,7 @@ static void act_hinders_any(struct console *k, const struct row *row, char *why[
 		if (c->kind != CLAIM_HOLDER && c->kind != CLAIM_WAITER)
 			continue;
 		asked++;
-		gate_hinders(k->fleet, k->act.board, &want, 1, GATE_WAY_CONSOLE, own);
+		gate_hinders(k->fleet, k->act.board, &want, 1, way, own);
 		for (verb = 0; verb < VERB_COUNT; verb++) {
 			if (why[verb] && verb_word((enum verb)verb)->about != ABOUT_ROW) {
 				free(why[verb]);
@@ -118,7 +121,7 @@ static void act_hinders_any(struct console *k, const struct row *row, char *why[
 
 /* Why each verb can't be begun on the rows that are wanted: the first reason; NULL. The caller
  * frees them. */
-static void act_hinders(struct console *k, char *why[VERB_COUNT])
+static void act_hinders(struct console *k, enum gate_way way, char *why[VERB_COUNT])
 {
 	struct gate_want wants[ACT_SET_MAX];
 	const struct row *row;
@@ -127,11 +130,11 @@ static void act_hinders(struct console *k, char *why[VERB_COUNT])
 	for (i = 0; i < k->act.n_wants; i++)
 		wants[i] =
 			(struct gate_want){ .id = k->act.wants[i].id, .key = k->act.wants[i].key };
-	gate_hinders(k->fleet, k->act.board, wants, k->act.n_wants, GATE_WAY_CONSOLE, why);
+	gate_hinders(k->fleet, k->act.board, wants, k->act.n_wants, way, why);
 	row = k->act.n_wants == 1 && !wants[0].key ? board_find(k->act.board, wants[0].id, NULL)
 						   : NULL;
 	if (row)
-		act_hinders_any(k, row, why);
+		act_hinders_any(k, row, way, why);
 }
 
 /* What a row of its kind can never have is listed, with the reason; what exists in the built-in
@@ -142,29 +145,50 @@ static bool act_offers(const struct console *k, enum verb verb)
 	       gate_knows(k->fleet, k->act.board, k->act.wants[0].id, verb);
 }
 
-static void act_pick_verb(struct console *k)
+/*
+ * What stands against each verb, and what would if the console were armed: where that alone does,
+ * the row still says what the verb is for. Those that the row's kind has stand before those that it
+ * never can have.
+ */
+static void act_add_verbs(struct console *k, char *const hinders[VERB_COUNT],
+	char *const armed[VERB_COUNT], bool known)
 {
-	char title[TEXT_MAX], *hinders[VERB_COUNT];
 	int verb;
 
-	act_hinders(k, hinders);
+	for (verb = 0; verb < VERB_COUNT; verb++) {
+		const struct verb_word *word = verb_word((enum verb)verb);
+		const char *why = hinders[verb];
+		char text[TEXT_MAX];
+
+		if (!act_offers(k, (enum verb)verb) ||
+			gate_knows(k->fleet, k->act.board, k->act.wants[0].id, (enum verb)verb) !=
+				known)
+			continue;
+		snprintf(text, sizeof(text), "%s%s", why && !armed[verb] ? "(:arm first) " : "",
+			why && armed[verb] ? why : word->help);
+		pick_add(&k->act.pick, word->word, text, why != NULL, verb);
+	}
+}
+
+static void act_pick_verb(struct console *k)
+{
+	char title[TEXT_MAX], *hinders[VERB_COUNT], *armed[VERB_COUNT];
+	int verb;
+
+	act_hinders(k, GATE_WAY_CONSOLE, hinders);
+	act_hinders(k, GATE_WAY_COMMAND, armed);
 	if (k->act.n_wants == 1)
 		snprintf(title, sizeof(title), " %s ", k->act.wants[0].id);
 	else
 		snprintf(title, sizeof(title), " %zu marked rows, one by one ", k->act.n_wants);
 	act_pick(k, ACT_VERB, title);
-	for (verb = 0; verb < VERB_COUNT; verb++) {
-		char *why = hinders[verb];
-
-		if (!act_offers(k, (enum verb)verb)) {
-			free(why);
-			continue;
-		}
-		pick_add(&k->act.pick, verb_word((enum verb)verb)->word,
-			why ? why : verb_word((enum verb)verb)->help, why != NULL, verb);
-		free(why);
-	}
+	act_add_verbs(k, hinders, armed, true);
+	act_add_verbs(k, hinders, armed, false);
 	pick_sort(&k->act.pick);
+	for (verb = 0; verb < VERB_COUNT; verb++) {
+		free(hinders[verb]);
+		free(armed[verb]);
+	}
 }
 
 /* Those that a verb may be about, with their keys: the claims of a row. */
@@ -248,8 +272,11 @@ static void act_chosen(struct console *k, bool forecast_only)
 	if (!item)
 		return;
 	/* What is hindered can be forecast all the same: that sends nothing. */
-	if (item->hindered && !(forecast_only && k->act.stage == ACT_VERB))
+	if (item->hindered && !(forecast_only && k->act.stage == ACT_VERB)) {
+		if (k->act.stage == ACT_VERB)
+			k->act.pick.hint = pick_hint_hindered;
 		return;
+	}
 	switch (k->act.stage) {
 	case ACT_WITNESS:
 		role = act_role(&k->act, k->act.wants[0].id);
@@ -336,8 +363,8 @@ void console_act_key(struct console *k, uint32_t key)
 			console_act_end(k, NULL);
 		else if (key == INPUT_ENTER || key == 'f')
 			act_chosen(k, key == 'f');
-		else
-			pick_key(&k->act.pick, key);
+		else if (pick_key(&k->act.pick, key) && k->act.stage == ACT_VERB)
+			k->act.pick.hint = pick_hint;
 		return;
 	}
 	switch (gate_dialog_key(&k->act.dialog, k->act.view, key)) {

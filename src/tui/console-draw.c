@@ -10,26 +10,46 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+	HELP_HINT_W = sizeof("? help") + 1
+};
+
+/* Returns where the next hint may stand; x, and nothing drawn, where there is no room. */
+static int draw_hint(struct console *k, struct area a, int x, int room, enum action action)
+{
+	const char *word = keymap_hint(action);
+	char key[16];
+
+	if (action == ACTION_PAUSE && k->model.paused)
+		word = "go on";
+	keymap_first(action, key, sizeof(key));
+	if (x + canvas_width(&k->canvas, key) + 1 + canvas_width(&k->canvas, word) > room)
+		return x;
+	x += canvas_put(&k->canvas, a, 0, x, STYLE_KEY, key) + 1;
+	return x + canvas_put(&k->canvas, a, 0, x, STYLE_KEY_HELP, word) + 2;
+}
+
+/* Where not all have room, the help has: it tells the rest. In a lesson so has the way back to its
+ * story. */
 static void draw_hints(struct console *k, struct area a, int room)
 {
 	const enum action *hints = console_view(k)->ops->hints;
-	int x = 1;
+	int x = 1, last = room - HELP_HINT_W, after;
 
 	for (; hints && *hints != ACTION_NONE; hints++) {
-		char key[16], word[24];
-		int w;
-
 		if (*hints == ACTION_ACT && k->then)
 			continue;
-		keymap_first(*hints, key, sizeof(key));
-		/* The first word or two of the help say enough here. */
-		snprintf(word, sizeof(word), "%s", keymap_hint(*hints));
-		w = canvas_width(&k->canvas, key) + 1 + canvas_width(&k->canvas, word);
-		if (x + w > room)
+		after = draw_hint(k, a, x, *hints == ACTION_HELP ? room : last, *hints);
+		if (after == x)
 			break;
-		x += canvas_put(&k->canvas, a, 0, x, STYLE_KEY, key) + 1;
-		x += canvas_put(&k->canvas, a, 0, x, STYLE_KEY_HELP, word) + 2;
+		x = after;
+		if (*hints == ACTION_HELP)
+			last = room;
+		if (*hints == ACTION_ACT && k->model.lesson)
+			x = draw_hint(k, a, x, last, ACTION_VIEW_LESSON);
 	}
+	if (last < room)
+		draw_hint(k, a, x, room, ACTION_HELP);
 }
 
 static void draw_bottom(struct console *k)

@@ -85,21 +85,28 @@ static enum style frame_style(const struct model *m)
 
 static int draw_need(const struct model *m, struct canvas *c, int x)
 {
+	static const char calm[] = "nothing needs you";
 	struct area a = canvas_all(c);
 	size_t i, n = m->board ? m->board->n_attention : 0;
 
 	if (!m->board || !m->board->n_snapshots)
 		return x;
-	if (n)
-		return x +
-		       canvas_putf(c, a, 0, x, STYLE_HEADER_NEED, " %zu need%s you ", n,
-			       n == 1 ? "s" : "") +
-		       2;
+	if (n) {
+		char text[40];
+
+		/* A number that is cut would be another number. */
+		snprintf(text, sizeof(text), " %zu need%s you ", n, n == 1 ? "s" : "");
+		if (x + canvas_width(c, text) > c->w + 1)
+			snprintf(text, sizeof(text), " %zu! ", n);
+		return x + canvas_put(c, a, 0, x, STYLE_HEADER_NEED, text) + 2;
+	}
 	/* Nobody is needed only as far as everything could be read. */
 	for (i = 0; i < m->board->n_snapshots; i++)
 		if (m->board->snapshots[i]->picture_ms == TIME_UNKNOWN)
 			return x;
-	return x + canvas_put(c, a, 0, x, STYLE_HEADER_CALM, "nothing needs you") + 2;
+	if (x + (int)strlen(calm) > c->w)
+		return x;
+	return x + canvas_put(c, a, 0, x, STYLE_HEADER_CALM, calm) + 2;
 }
 
 /* "orders <5s", "ctl ~", "kube! 4m": the text, and its style. */
@@ -166,7 +173,8 @@ static void draw_sources(const struct model *m, struct canvas *c, int x)
 
 	x = draw_sources_of(m, c, x, true, &left_out);
 	x = draw_sources_of(m, c, x, false, &left_out);
-	if (left_out)
+	/* Cut, it would be another number. */
+	if (left_out && x + 3 <= c->w)
 		canvas_putf(c, canvas_all(c), 0, x, STYLE_DIM, "+%zu", left_out);
 }
 
@@ -273,7 +281,9 @@ void header_draw(const struct model *m, const char *where, struct canvas *c)
 	x += canvas_put(c, a, 0, x, STYLE_HEADER_NAME, "baton");
 	if (*where) {
 		char text[512];
-		int w = canvas_width(c, where), room = c->w * 2 / 5;
+		/* What drives the time takes room of its own; the view's first line has it whole.
+		 */
+		int w = canvas_width(c, where), room = m->mark ? c->w / 4 : c->w * 2 / 5;
 
 		x += canvas_put(c, a, 0, x, STYLE_HEADER, " > ");
 		snprintf(text, sizeof(text), "%s", where);

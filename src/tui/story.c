@@ -408,8 +408,11 @@ static void tell_witnesses(struct prose *p, const struct model *m, const struct 
 		prose_add(p, style_of_state(state), (char[]){ state_word(state)->letter, '\0' },
 			HANG, STYLE_TEXT, "%s  %s  held by %s", row->s->id, state_word(state)->word,
 			holder);
-		(void)m;
 	}
+	if (listing_joined(m->listing))
+		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM,
+			"On the board w shows each of them as a row of its own: who waits, since "
+			"when, and the rest.");
 }
 
 /* What was seen before the source failed: nothing of it is said to be so now. */

@@ -127,6 +127,16 @@ static size_t tell_lesson(struct prose *p, const struct model *m, size_t at)
 	return cause;
 }
 
+/* The fleet stands still as it was at the end, and may be looked at. */
+static void tell_after(struct prose *p, const struct lesson *l)
+{
+	prose_rule(p);
+	prose_add(p, STYLE_ADVICE, ">", HANG, STYLE_TEXT,
+		"1 shows the board as it was at the end, q leaves. baton train %s plays it again, "
+		"baton train lists the lessons, baton train --results what they gave.",
+		l->number);
+}
+
 /* Scrolls so that the cursor's cause is on the screen. */
 static void keep_seen(struct lesson_view *v, const struct prose *p, const struct canvas *c,
 	struct area a, size_t para)
@@ -159,9 +169,10 @@ static void lesson_draw(void *state, const struct model *m, struct canvas *c, st
 	v->debriefs = debriefs;
 	if (!m->lesson)
 		tell_none(&p);
-	else if (debriefs)
+	else if (debriefs) {
 		prose_debrief(&p, m->lesson->debrief);
-	else
+		tell_after(&p, m->lesson->run->lesson);
+	} else
 		cause = tell_lesson(&p, m, v->at);
 	if (v->moved && m->lesson && !debriefs)
 		keep_seen(v, &p, c, a, cause);
