@@ -14,6 +14,9 @@ enum {
 static const char demo_hello[] = "a made-up fleet; ? help, x faster, a break it, q quit; your own: "
 				 "baton init";
 
+static const char record_hello[] =
+	"a record: Z holds it, x faster, ( ) by 10 s, { } by findings, ? help";
+
 static int64_t next_ms(void *arg, int64_t after_ms)
 {
 	(void)after_ms; /* where the clock stands, which the world was brought up to */
@@ -73,6 +76,8 @@ int look_console(struct look *look, const struct cli *cli, bool armed)
 
 	if (look->scenario)
 		options.hello = demo_hello;
+	else if (look->replay)
+		options.hello = record_hello;
 	console_of_sim(look, &time);
 	console_of_record(look, &time);
 	if (time.clock)

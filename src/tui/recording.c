@@ -41,11 +41,18 @@ static int own_path(int64_t now_us, char **ret, struct err *err)
 	return rc;
 }
 
+/* As a shell takes it, and short: where it stands has one line. */
 static char *shown_path(const char *path)
 {
+	const char *home = getenv("HOME");
+	size_t len = home ? strlen(home) : 0;
 	struct str s;
 
 	str_init(&s, PATH_MAX_BYTES * 4);
+	if (len > 1 && strncmp(path, home, len) == 0 && path[len] == '/') {
+		str_add(&s, "~");
+		path += len;
+	}
 	text_escape(&s, path, strlen(path));
 	return str_take(&s);
 }

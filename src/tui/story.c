@@ -344,6 +344,7 @@ static void tell_claims(struct prose *p, const struct model *m, const struct row
 			row->s->mechanism == MECH_SOURCE        ? "the source itself"
 			: row->s->mechanism == MECH_K8S_CRONJOB ? "the CronJob itself"
 			: row->s->mechanism == MECH_K8S_LEASE   ? "the Lease itself"
+			: row->s->mechanism == MECH_PROCESS     ? "what is known of it"
 								: "the lock itself");
 		tell_details(p, m, row->s->details, row->s->n_details);
 	}
@@ -411,7 +412,7 @@ static void tell_witnesses(struct prose *p, const struct model *m, const struct 
 	}
 	if (listing_joined(m->listing))
 		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM,
-			"On the board w shows each of them as a row of its own: who waits, since "
+			"On the board w shows the witnesses as rows of their own: who waits, since "
 			"when, and the rest.");
 }
 
@@ -440,6 +441,21 @@ static void tell_then(struct prose *p, const struct row *row)
 			"Then %s held it%s; %" PRIu32 " waited.", c->identity, token, waiters);
 }
 
+/* Nobody holds a process or a machine: how it is, where, and what it is for. */
+static void tell_process(struct prose *p, const struct singleton *s)
+{
+	const struct detail *condition = singleton_detail(s, DETAIL_CONDITION);
+	const struct detail *machine = singleton_detail(s, DETAIL_MACHINE);
+	const struct detail *about = singleton_detail(s, DETAIL_ABOUT);
+	bool on = machine && !machine->hidden;
+
+	if (condition && !condition->hidden)
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "As it looks from outside: %s%s%s.",
+			condition->s, on ? "; on " : "", on ? machine->s : "");
+	if (about && !about->hidden)
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "What it is: %s.", about->s);
+}
+
 static void tell_singleton(struct prose *p, const struct model *m, const struct listing_row *row)
 {
 	const struct row *r = row->row;
@@ -452,7 +468,10 @@ static void tell_singleton(struct prose *p, const struct model *m, const struct 
 		story_job(p, m, r->s);
 		return;
 	}
-	tell_holder(p, m, r);
+	if (r->s->mechanism == MECH_PROCESS && r->s->n_details)
+		tell_process(p, r->s);
+	else
+		tell_holder(p, m, r);
 	tell_former(p, m, r->s);
 	tell_waiters(p, m, r);
 	tell_token(p, r);
