@@ -59,6 +59,7 @@ static void act_ask(
 	int tries;
 
 	out_init(&out, STDERR_FILENO);
+	show_mark_line(&out, call->board);
 	show_forecast_text(
 		&out, &style, view->items[0].forecast, clock_wall_us(look_clock(&call->look)));
 	out_close(&out);
@@ -174,6 +175,7 @@ static void act_json(struct out *out, const struct verb_call *call, const struct
 	jw_init(&j, out);
 	jw_map(&j);
 	jw_key_text(&j, "schema", "baton/1");
+	jw_marks(&j, after->sim, after->record);
 	jw_key_time(&j, "at", clock_wall_us(look_clock(&call->look)), 3);
 	jw_key_text(&j, "id", item->id);
 	jw_key_text(&j, "verb", verb_word(item->verb)->word);
@@ -234,6 +236,7 @@ static void act_text(struct out *out, const struct gate_view *view, const struct
 	char at[CLOCK_TEXT_MAX];
 	size_t i;
 
+	show_mark_line(out, after);
 	for (i = 0; i < view->n_steps; i++) {
 		clock_format_utc(at, view->steps[i].at_us, 3);
 		out_fmt(out, "%s  %-8s ", at, view->steps[i].step);

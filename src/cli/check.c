@@ -178,6 +178,8 @@ static void check_text(
 	str_init(&summary, CHECK_TEXT_MAX);
 	check_summary(c, board, &summary);
 	out_fmt(out, "BATON %s - ", check_word(status));
+	if (show_mark(board->sim, board->record))
+		out_fmt(out, "%s: ", show_mark(board->sim, board->record));
 	check_plain(out, summary.s);
 	check_perfdata(c, board, out);
 	for (i = 0; i < c->n && i < CHECK_LINES_MAX; i++) {
@@ -208,6 +210,7 @@ static void check_json(
 	jw_init(&j, out);
 	jw_map(&j);
 	jw_key_text(&j, "schema", "baton/1");
+	jw_marks(&j, board->sim, board->record);
 	jw_key_time(&j, "at", board->wall_us, 3);
 	jw_key_text(&j, "status", check_word(status));
 	jw_key_int(&j, "code", status);

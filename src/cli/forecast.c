@@ -7,13 +7,14 @@
 
 #include <unistd.h>
 
-static void forecast_json(struct out *out, const struct forecast *f)
+static void forecast_json(struct out *out, const struct board *board, const struct forecast *f)
 {
 	struct json_writer j;
 
 	jw_init(&j, out);
 	jw_map(&j);
 	jw_key_text(&j, "schema", "baton/1");
+	jw_marks(&j, board->sim, board->record);
 	jw_key_time(&j, "at", f->at_us, 3);
 	show_forecast_json(&j, f);
 	jw_map_end(&j);
@@ -34,8 +35,10 @@ static int forecast_print(
 		return EXIT_CODE_NO_ID;
 	}
 	out_init(&out, STDOUT_FILENO);
+	if (!cli->json)
+		show_mark_line(&out, call->board);
 	if (cli->json)
-		forecast_json(&out, f);
+		forecast_json(&out, call->board, f);
 	else
 		show_forecast_text(&out, &style, f, clock_wall_us(look_clock(&call->look)));
 	return cli_close(&out, EXIT_CODE_OK);

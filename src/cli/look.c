@@ -107,6 +107,11 @@ static int look_load(struct look *look, const struct cli *cli, struct err *err)
 			"--at is a moment of a record or of a built-in fleet: --replay or --sim");
 	if (cli->replay && cli->sim)
 		return err_set(err, ERR_USAGE, "--replay and --sim exclude each other");
+	if (cli->config && (cli->replay || cli->sim))
+		return err_set(err, ERR_USAGE,
+			"--config is not read with %s, which needs no source: leave one of them "
+			"out",
+			cli->sim ? "--sim" : "--replay");
 	rc = cli->replay ? look_open_record(look, cli, err)
 	     : cli->sim  ? look_load_sim(look, cli, err)
 			 : settings_load(cli->config, cli->timeout_ms, &look->settings, err);

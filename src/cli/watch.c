@@ -183,6 +183,8 @@ static void watch_board(struct watch *w, struct board *board)
 {
 	size_t i;
 
+	if (!w->told && !w->cli->json)
+		show_mark_line(&w->out, board);
 	for (i = 0; i < board->n_snapshots; i++) {
 		const struct snapshot *now = board->snapshots[i];
 		const struct snapshot *before = w->told ? w->told->snapshots[i] : NULL;

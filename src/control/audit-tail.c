@@ -1,9 +1,8 @@
 #include "config.h"
 
 #include "control/audit-tail.h"
-#include "base/fs.h"
 #include "base/mem.h"
-#include "base/str.h"
+#include "control/audit-file.h"
 #include "control/audit.h"
 
 #include <fcntl.h>
@@ -16,19 +15,21 @@ enum {
 	PIECE_MAX = 4 * 1024 * 1024, /* in one look */
 };
 
-void audit_tail_init(struct audit_tail *tail, const char *folder)
+void audit_tail_init(struct audit_tail *tail, const char *folder, bool sim)
 {
-	char *own = NULL;
-	struct str path;
+	struct audit audit;
 	struct stat st;
 
 	*tail = (struct audit_tail){ .path = NULL };
-	if (!folder && fs_state_dir(&own, NULL))
+	if (sim)
+		audit_init_sim(&audit, folder);
+	else
+		audit_init(&audit, folder);
+	if (audit.folder)
+		tail->path = audit_path(&audit, 0);
+	audit_release(&audit);
+	if (!tail->path)
 		return;
-	str_init(&path, 64 * 1024);
-	str_addf(&path, "%s/audit.jsonl", folder ? folder : own);
-	tail->path = str_take(&path);
-	free(own);
 	if (stat(tail->path, &st) == 0) {
 		tail->at = st.st_size;
 		tail->inode = st.st_ino;

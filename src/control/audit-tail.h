@@ -1,6 +1,7 @@
 #ifndef CONTROL_AUDIT_TAIL_H
 #define CONTROL_AUDIT_TAIL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What is added to the audit from now on, by whatever program. */
@@ -10,8 +11,8 @@ struct audit_tail {
 	uint64_t inode;
 };
 
-/* folder: NULL: the XDG state folder. */
-void audit_tail_init(struct audit_tail *tail, const char *folder);
+/* folder: NULL: the XDG state folder. sim: what is done to built-in fleets. */
+void audit_tail_init(struct audit_tail *tail, const char *folder, bool sim);
 void audit_tail_release(struct audit_tail *tail);
 /* Calls each with every whole line that is new. What can't be read is no news. */
 void audit_tail_next(struct audit_tail *tail, void (*each)(void *arg, const char *line), void *arg);

@@ -319,6 +319,8 @@ struct board *fleet_board(struct fleet *fleet)
 	board = board_compose(snapshots, fleet->n, fleet->shared.roles, fleet->shared.n_roles,
 		fleet->shared.thresholds, fleet->board, &fleet->past,
 		clock_mono_ms(fleet->shared.clock), clock_wall_us(fleet->shared.clock));
+	board->sim = fleet->settings->sim;
+	board->record = fleet->settings->past;
 	if (fleet->replay)
 		fleet_judged_before(fleet, board);
 	else

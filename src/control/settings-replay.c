@@ -35,6 +35,7 @@ struct settings *settings_of_replay(const struct replay *replay)
 	size_t i;
 
 	s->past = true;
+	s->sim = replay_is_sim(replay);
 	s->thresholds = *replay_thresholds(replay);
 	s->n_sources = replay_n_sources(replay);
 	s->sources = xcalloc(s->n_sources, sizeof(*s->sources));

@@ -13,6 +13,8 @@
 struct board {
 	int refs;
 	bool past;       /* what was, shown once more: nothing may be begun on it (board_as_past) */
+	bool sim;        /* of a built-in fleet: nothing in it is real */
+	bool record;     /* from a record: what was */
 	uint64_t seq;    /* rises with each board of a fleet */
 	int64_t mono_ms; /* our clocks when it was composed */
 	int64_t wall_us;

@@ -127,6 +127,10 @@ void record_head(struct record_writer *w, const struct board *board,
 	put_text(w, program);
 	put_key(w, "redacted");
 	put_bool(w, w->redact != NULL);
+	if (board->sim) {
+		put_key(w, "sim");
+		put_bool(w, true);
+	}
 	put_key(w, "sources");
 	put_open(w, '[');
 	for (i = 0; i < board->n_snapshots && i < RECORD_SOURCES_MAX; i++)

@@ -238,6 +238,14 @@ void jw_key_ms(struct json_writer *j, const char *key, int64_t ms)
 	jw_ms(j, ms);
 }
 
+void jw_marks(struct json_writer *j, bool sim, bool record)
+{
+	if (sim)
+		jw_key_bool(j, "sim", true);
+	if (record)
+		jw_key_bool(j, "replay", true);
+}
+
 void jw_newline(struct json_writer *j)
 {
 	j->newline = true;

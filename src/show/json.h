@@ -46,6 +46,10 @@ void jw_key_bool(struct json_writer *j, const char *key, bool value);
 void jw_key_time(struct json_writer *j, const char *key, int64_t wall_us, int digits);
 void jw_key_ms(struct json_writer *j, const char *key, int64_t ms);
 
+/* "sim": true of what is of a built-in fleet, "replay": true of what is from a record; absent
+ * otherwise. */
+void jw_marks(struct json_writer *j, bool sim, bool record);
+
 /* A line break before the next value, for those who read it. */
 void jw_newline(struct json_writer *j);
 

@@ -37,6 +37,7 @@ static void js_head(struct show *show)
 
 	jw_map(j);
 	jw_key_text(j, "schema", "baton/1");
+	jw_marks(j, show->sim, show->record);
 	jw_key_time(j, "at", show->now_us, 3);
 }
 

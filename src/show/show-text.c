@@ -70,6 +70,9 @@ static void text_begin(struct show *show, const char *page)
 	struct show_text_state *state = xcalloc(1, sizeof(*state));
 
 	(void)page;
+	if (show_mark(show->sim, show->record))
+		out_fmt(show->out, "%s: %s\n", show_mark(show->sim, show->record),
+			show_mark_text(show->sim, show->record));
 	table_init(&state->table, text_columns, ARRAY_LEN(text_columns));
 	show->state = state;
 }

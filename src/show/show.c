@@ -23,9 +23,31 @@ void show_init(struct show *show, const struct show_ops *ops, struct out *out,
 	if (style)
 		show->style = *style;
 	if (board) {
+		show->sim = board->sim;
+		show->record = board->record;
 		show->now_ms = board->mono_ms;
 		show->now_us = board->wall_us;
 	}
+}
+
+const char *show_mark(bool sim, bool record)
+{
+	return record ? sim ? "REPLAY SIM" : "REPLAY" : sim ? "SIM" : NULL;
+}
+
+const char *show_mark_text(bool sim, bool record)
+{
+	if (sim)
+		return record ? "a record of a built-in fleet; nothing here is real"
+			      : "a built-in fleet; nothing here is real";
+	return record ? "a record: what was, not what is now" : "";
+}
+
+void show_mark_line(struct out *out, const struct board *board)
+{
+	if (show_mark(board->sim, board->record))
+		out_fmt(out, "%s: %s\n", show_mark(board->sim, board->record),
+			show_mark_text(board->sim, board->record));
 }
 
 void show_vain(char *buf, size_t size, int64_t waited_ms)

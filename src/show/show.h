@@ -27,8 +27,9 @@ struct show {
 	const struct show_ops *ops;
 	struct out *out;
 	struct show_style style;
-	bool whole;     /* everything is told of each thing: show, not list */
-	int64_t now_ms; /* our clocks at the board that is shown */
+	bool sim, record; /* as the board's */
+	bool whole;       /* everything is told of each thing: show, not list */
+	int64_t now_ms;   /* our clocks at the board that is shown */
 	int64_t now_us;
 	int64_t patience_ms; /* one-shot: a source that is still connecting was waited for so long;
 				0 */
@@ -94,6 +95,15 @@ extern const struct show_ops show_json;
 /* Fills a show for a board; out stays the caller's. */
 void show_init(struct show *show, const struct show_ops *ops, struct out *out,
 	const struct show_style *style, const struct board *board);
+
+/*
+ * What is said before all else of a board that does not show real systems as they are now: a word
+ * ("SIM", "REPLAY", "REPLAY SIM") and what it means. NULL and "" of one that does.
+ */
+const char *show_mark(bool sim, bool record);
+const char *show_mark_text(bool sim, bool record);
+/* A line of both, or none. */
+void show_mark_line(struct out *out, const struct board *board);
 
 /* All sources, singletons (the worst state first, then by id) and roles. */
 void show_list(struct show *show, const struct board *board, uint32_t states);

@@ -17,6 +17,11 @@ int64_t replay_epoch_us(const struct replay *r)
 	return r->epoch_us;
 }
 
+bool replay_is_sim(const struct replay *r)
+{
+	return r->sim;
+}
+
 int64_t replay_last_ms(const struct replay *r)
 {
 	return r->last_ms;

@@ -155,6 +155,7 @@ static int read_head(struct replay *r, const json_t *head, struct err *err)
 		return err_set(err, ERR_PROTO,
 			"the record is damaged: its first line does not say when it began");
 	r->epoch_us = clock_minus(at_us, (int64_t)REPLAY_START_MS * 1000);
+	r->sim = json_is_true(json_object_get(head, "sim"));
 	read_roles(r, json_object_get(head, "roles"));
 	read_thresholds(r, json_object_get(head, "thresholds"));
 	return read_sources(r, json_object_get(head, "sources"), err);

@@ -68,6 +68,7 @@ struct replay_role_facts {
 
 struct replay {
 	int fd;
+	bool sim; /* of a built-in fleet */
 	int64_t epoch_us;
 	int64_t last_ms;
 	struct replay_track *tracks;

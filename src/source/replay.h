@@ -35,6 +35,8 @@ void replay_close(struct replay *r);
 /* The wall clock at the moment 0 of the record's clock. */
 int64_t replay_epoch_us(const struct replay *r);
 int64_t replay_last_ms(const struct replay *r);
+/* Whether it is of a built-in fleet. */
+bool replay_is_sim(const struct replay *r);
 /* What is wrong with its end, or was passed over, in a sentence; NULL: it is whole. */
 const char *replay_trouble(const struct replay *r);
 

@@ -80,7 +80,7 @@ int recording_start(struct recording *rec, const struct settings *settings,
 	}
 	rec->shown = shown_path(path);
 	free(path);
-	audit_tail_init(&rec->tail, NULL);
+	audit_tail_init(&rec->tail, NULL, settings->sim);
 	return 0;
 }
 

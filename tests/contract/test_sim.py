@@ -5,9 +5,12 @@ acted on as real systems are, and nothing of it stands beside what was seen of r
 
 import json
 import os
+import subprocess
+import time
 import unittest
 
-from servers import Home
+from contract.schema import Schema
+from servers import Home, baton_path
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORLD = os.path.join(HERE, "worlds", "all.yaml")
@@ -110,6 +113,53 @@ class Apart(Sim):
     def test_real_sources_and_their_config_are_not_read(self):
         self.home.write_config("this is: [no config")
         self.good("list", "--sim", WORLD, "--json")
+        record = os.path.join(self.home.folder.path, "r.jsonl")
+        self.home.baton("record", "--sim", WORLD, "--at", "5s", record)
+        for words in (("list", "--sim", WORLD), ("check", "--replay", record)):
+            done = self.home.baton(*words, "--config", self.home.config)
+            self.assertEqual(done.code, 64 if words[0] == "list" else 3, done)
+            self.assertIn("--config is not read with " + words[1], done.err + done.out)
+
+    def test_a_record_has_the_acts_on_its_fleet_and_no_real_ones(self):
+        record, state = os.path.join(self.home.folder.path, "r.jsonl"), os.path.join(self.home.state, "baton")
+        os.makedirs(os.path.join(state, "sim"))
+        with subprocess.Popen([baton_path(), "record", "--sim", WORLD, record], env=self.home.env(), stderr=subprocess.PIPE) as p:
+            while not os.path.exists(record) or not os.path.getsize(record):
+                self.assertIsNone(p.poll())
+                time.sleep(0.02)
+            for folder, n in ((state, 7), (os.path.join(state, "sim"), 8)):
+                with open(os.path.join(folder, "audit.jsonl"), "a", encoding="utf-8") as out:
+                    out.write(json.dumps({"schema": "baton/1", "n": n, "phase": "intent"}) + "\n")
+            p.terminate()
+            p.communicate(timeout=30)
+        with open(record, encoding="utf-8") as lines:
+            acts = [line["audit"]["n"] for line in map(json.loads, lines) if line["line"] == "act"]
+        self.assertEqual(acts, [8])
+
+
+class Marked(Sim):
+    """Nobody may take it for the real thing."""
+
+    def test_each_output_says_what_it_is(self):
+        with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "doc", "baton-1.schema.json"), encoding="utf-8") as file:
+            schema = Schema(json.load(file))
+        record = os.path.join(self.home.folder.path, "r.jsonl")
+        self.home.baton("record", "--sim", WORLD, "--at", "75s", record)
+        act = ("--reason", "x", "--yes", "--expect", "a-2")
+        for words, more in ((("list",), ()), (("show", "control/e/a"), ()), (("check",), ()), (("watch",), ()),
+                            (("forecast", "step-down", "control/e/a"), None), (("act", "step-down", "control/e/a"), None)):
+            for source, mark, marks in ((("--sim", WORLD, "--at", "75s"), "SIM: ", {"sim": True}),
+                                        (("--replay", record), "REPLAY SIM: ", {"sim": True, "replay": True})):
+                if source[0] == "--replay" and more is None:
+                    continue
+                args = (*words, *source, *(act if words[0] == "act" else ()))
+                with self.subTest(args=args):
+                    text = self.home.baton(*args).out.splitlines()
+                    self.assertTrue(text[0].startswith(mark) or (words[0] == "check" and f" - {mark}" in text[0]), text[0])
+                    done = self.home.baton(*args, "--json")
+                    for line in done.json_lines if words[0] == "watch" else [done.json]:
+                        self.assertEqual({k: line.get(k) for k in ("sim", "replay") if k in line}, marks)
+                        self.assertEqual(schema.faults(line), [])
 
 
 class Demo(Sim):
