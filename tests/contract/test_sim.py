@@ -5,12 +5,10 @@ acted on as real systems are, and nothing of it stands beside what was seen of r
 
 import json
 import os
-import subprocess
-import time
 import unittest
 
 from contract.schema import Schema
-from servers import Home, baton_path
+from servers import Home
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORLD = os.path.join(HERE, "worlds", "all.yaml")
@@ -119,22 +117,6 @@ class Apart(Sim):
             done = self.home.baton(*words, "--config", self.home.config)
             self.assertEqual(done.code, 64 if words[0] == "list" else 3, done)
             self.assertIn("--config is not read with " + words[1], done.err + done.out)
-
-    def test_a_record_has_the_acts_on_its_fleet_and_no_real_ones(self):
-        record, state = os.path.join(self.home.folder.path, "r.jsonl"), os.path.join(self.home.state, "baton")
-        os.makedirs(os.path.join(state, "sim"))
-        with subprocess.Popen([baton_path(), "record", "--sim", WORLD, record], env=self.home.env(), stderr=subprocess.PIPE) as p:
-            while not os.path.exists(record) or not os.path.getsize(record):
-                self.assertIsNone(p.poll())
-                time.sleep(0.02)
-            for folder, n in ((state, 7), (os.path.join(state, "sim"), 8)):
-                with open(os.path.join(folder, "audit.jsonl"), "a", encoding="utf-8") as out:
-                    out.write(json.dumps({"schema": "baton/1", "n": n, "phase": "intent"}) + "\n")
-            p.terminate()
-            p.communicate(timeout=30)
-        with open(record, encoding="utf-8") as lines:
-            acts = [line["audit"]["n"] for line in map(json.loads, lines) if line["line"] == "act"]
-        self.assertEqual(acts, [8])
 
 
 class Marked(Sim):

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -89,8 +90,11 @@ class Demo(unittest.TestCase):
             self.assertEqual(p.end(), 0)
 
     def test_a_crash_by_the_menu(self):
+        """And a record of it has what was done to the fleet, and nothing that was done to real systems meanwhile."""
+        record, state = (os.path.join(self.folder.name, path) for path in ("r.jsonl", ".local/state/baton"))
         with self.baton("demo", "--seed", "7") as p:
             p.wait("[SIM x1]").wait("control/elections/fx-rates")
+            p.keys(f":record {record}\r").wait("recording to").settle()
             p.keys("/fx-rates\r").wait("/fx-rates").settle()
             p.keys("a").wait("crash")
             self.choose(p, "crash")
@@ -98,12 +102,19 @@ class Demo(unittest.TestCase):
             p.wait("kill -9 fx-1").keys("y\r").wait("Now watch what comes of it")
             p.keys("\x1b").settle()
             p.keys("/\x15\r").settle()
+            self.assertFalse(os.path.exists(os.path.join(state, "audit.jsonl")))
+            with open(os.path.join(state, "audit.jsonl"), "w", encoding="utf-8") as audit:
+                audit.write(json.dumps({"n": 1, "phase": "intent", "verb": "release"}) + "\n")
+            time.sleep(1)  # some pictures more
+            p.keys("R").wait("recorded in")
             p.keys("q")
             self.assertEqual(p.end(), 0)
+        with open(record, encoding="utf-8") as lines:
+            acts = [line["audit"]["verb"] for line in map(json.loads, lines) if line["line"] == "act"]
+        self.assertEqual(acts, ["crash", "crash"])
         with open(os.path.join(self.folder.name, ".local/state/baton/sim/audit.jsonl"), encoding="utf-8") as audit:
             lines = [json.loads(line) for line in audit]
         self.assertEqual([(line["verb"], line["sim"], line["outcome"]) for line in lines], [("crash", True, None), ("crash", True, "done")])
-        self.assertFalse(os.path.exists(os.path.join(self.folder.name, ".local/state/baton/audit.jsonl")))
 
     def choose(self, p, word):
         """Moves down a list to the line of that word, and takes it."""
