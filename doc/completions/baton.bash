@@ -49,7 +49,7 @@ _baton() {
 		return
 		;;
 	--ignore)
-		mapfile -t COMPREPLY < <(compgen -W 'dup-run dup-slot dup-pod dup-holder dup-identity token-regress two-primaries flapping same-holder-new-session stale-holder no-lease prepared-holder idle-holder working-holder pooled-holder lock-cycle no-successor possible-overlap forbid-blocked stuck-run missed-slots late-run retry-ran-again orphan-run dangling-active pile-up never-runs unknown-zone zone-in-schedule short-deadline name-too-long resume-starts lost-holder unproven-holder preferred-missing controllers-stopped old-heartbeats key-collision on-standby unsupported-server lock-table hidden read-only-cluster endpoints-disagree ttl-extended mass-expiry clock-skew all-stale unfenced-harmful overkill no-mechanism' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'dup-run dup-slot dup-pod dup-holder dup-identity token-regress two-primaries flapping same-holder-new-session stale-holder no-lease prepared-holder idle-holder working-holder pooled-holder lock-cycle no-successor possible-overlap forbid-blocked stuck-run missed-slots late-run retry-ran-again orphan-run dangling-active pile-up never-runs unknown-zone zone-in-schedule short-deadline name-too-long resume-starts lost-holder unproven-holder preferred-missing all-stale controllers-stopped old-heartbeats key-collision on-standby unsupported-server lock-table hidden read-only-cluster endpoints-disagree ttl-extended mass-expiry clock-skew unfenced-harmful overkill no-mechanism' -- "$cur")
 		return
 		;;
 	--color)

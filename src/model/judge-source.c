@@ -20,6 +20,7 @@ struct source_judging {
 	const struct judge_source_input *in;
 	struct verdict_draft *out;
 	const struct singleton *self;
+	bool all_stale; /* nearly all leases are past their end: one cause, which is not a holder */
 };
 
 static bool source_within(struct source_judging *j, int64_t moment_ms, int64_t window_ms)
@@ -366,7 +367,8 @@ static void source_controllers(struct source_judging *j)
 	if (silence == TIME_UNKNOWN || duration == TIME_UNKNOWN || silence < duration)
 		return;
 	clock_format_age(ago, silence);
-	verdict_add(j->out, FINDING_CONTROLLERS_STOPPED, SEVERITY_WARN, TIME_UNKNOWN,
+	verdict_add(j->out, FINDING_CONTROLLERS_STOPPED,
+		j->all_stale ? SEVERITY_INFO : SEVERITY_WARN, TIME_UNKNOWN,
 		"Nobody leads the controllers: the Lease of %s was not seen to be renewed for %s. "
 		"No "
 		"slot is started, and no run is counted as over, while that is so.",
@@ -427,19 +429,19 @@ void judge_source(
 		source_unsupported, source_lock_table, source_read_only, source_members,
 		source_term, source_lost, source_controllers, source_heartbeats, source_orphans };
 	struct source_judging j = { .in = in, .out = out, .self = in->self };
-	bool all_stale;
 	size_t i;
 
+	/* First: what has one cause is not told as if it were many. */
+	j.all_stale = source_all_stale(&j);
 	for (i = 0; j.self && i < sizeof(rules) / sizeof(rules[0]); i++)
 		rules[i](&j);
 	source_hidden(&j);
-	all_stale = source_all_stale(&j);
 	if (ret_all_stale)
-		*ret_all_stale = all_stale;
+		*ret_all_stale = j.all_stale;
 	judge_attention(out);
 	/* Only worth knowing, as severities go; but no hand-over can succeed, or nothing can be
 	 * believed. */
-	if (verdict_has(out, FINDING_READ_ONLY_CLUSTER) || all_stale)
+	if (verdict_has(out, FINDING_READ_ONLY_CLUSTER) || j.all_stale)
 		out->v.needs_attention = true;
 }
 
