@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 enum {
 	READ_SIZE = 256 * 1024,
@@ -42,6 +43,7 @@ struct h2 {
 	nghttp2_session *session;
 	enum h2_state state;
 	bool spoke;     /* the server's settings came */
+	bool reached;   /* a socket of it got through, whatever came then */
 	bool again;     /* there may be more to receive, also within TLS, where no socket says so */
 	bool receiving; /* within nghttp2_session_mem_recv, and buf is in use */
 	bool goodbye;   /* a GOAWAY came, with goodbye_code */
@@ -215,8 +217,24 @@ static bool lost_is_odd(const struct h2 *h2)
 	return h2->state == H2_OPEN;
 }
 
+/* Of a handshake that does not end libcurl 7.88 knows no more than of a host that is not there. */
+static bool lost_in_handshake(const struct h2 *h2)
+{
+	return h2->broken == CURLE_OPERATION_TIMEDOUT && h2->state == H2_CONNECTING &&
+	       h2->endpoint->tls && h2->reached;
+}
+
 static int lost_explain(struct h2 *h2, struct err *err)
 {
+	double seconds = 0;
+
+	if (lost_in_handshake(h2)) {
+		curl_easy_getinfo(h2->easy, CURLINFO_TOTAL_TIME, &seconds);
+		return err_set(err, ERR_TIMEOUT,
+			"%s did not answer within %.1f s: it took the connection, and the TLS "
+			"handshake does not end",
+			h2->endpoint->text, seconds);
+	}
 	if (lost_is_odd(h2))
 		return lost_diagnose(h2, err);
 	if (h2->goodbye)
@@ -385,6 +403,18 @@ static curl_socket_t h2_socket(void *arg, curlsocktype purpose, struct curl_sock
 	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
+/* Where the socket of a connection that did not come about is seen for the last time. */
+static int h2_socket_close(void *arg, curl_socket_t fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+	struct h2 *h2 = arg;
+
+	if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0)
+		h2->reached = true;
+	return close(fd);
+}
+
 /*
  * Offers HTTP/2 by ALPN. libcurl would do so as well, but from 8.0 on it then speaks it by itself,
  * also on a connection that it was only asked to make.
@@ -399,9 +429,21 @@ static CURLcode h2_offer(CURL *easy, void *ctx, void *arg)
 								      : CURLE_OK;
 }
 
+/* Whether libcurl's context is one of the OpenSSL that we call ("OpenSSL/3.0.19" against "OpenSSL
+ * 3.0.19 ..."): other libraries hand over theirs, of which we know nothing, by the same option. */
+static bool ssl_is_ours(void)
+{
+	const char *theirs = curl_version_info(CURLVERSION_NOW)->ssl_version;
+	const char *ours = OPENSSL_VERSION_TEXT;
+	size_t name = strcspn(ours, " "), major = strcspn(ours, ".");
+
+	return theirs && major > name && strncmp(theirs, ours, name) == 0 && theirs[name] == '/' &&
+	       strncmp(theirs + name + 1, ours + name + 1, major - name) == 0;
+}
+
 static void setup_alpn(CURL *easy)
 {
-	if (curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, h2_offer) == CURLE_OK)
+	if (ssl_is_ours() && curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, h2_offer) == CURLE_OK)
 		curl_easy_setopt(easy, CURLOPT_SSL_ENABLE_ALPN, 0L);
 	else /* not of OpenSSL */
 		curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
@@ -421,6 +463,8 @@ static void h2_setup(struct h2 *h2, int64_t limit_ms)
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, (char *)(void *)&h2->owner);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, h2->detail);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, h2_socket);
+	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, h2_socket_close);
+	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, h2);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(limit_ms < 1 ? 1 : limit_ms));
 	if (h2->connect_to)
 		curl_easy_setopt(easy, CURLOPT_CONNECT_TO, h2->connect_to);
@@ -436,6 +480,7 @@ int h2_open(struct h2 *h2, int64_t limit_ms, int64_t until_ms, struct err *err)
 	if (!h2->easy)
 		return err_set(err, ERR_NOMEM, "libcurl made no handle");
 	h2->detail[0] = '\0';
+	h2->reached = false;
 	h2_setup(h2, limit_ms);
 	rc = http_loop_join(h2->loop, &h2->line, err);
 	if (!rc)

@@ -149,6 +149,16 @@ class Ending(Garbage):
 
 
 class NoEtcd(unittest.TestCase):
+    def test_a_handshake_that_does_not_end(self):
+        server = silent_server()
+        try:
+            error, code, took = source_error(config(None, endpoints=[f"https://127.0.0.1:{server.port}"]), "--timeout", "2")
+        finally:
+            server.close()
+        self.assertEqual(code, 69)
+        self.assertRegex(error, "did not answer within.*took the connection, and the TLS handshake does not end")
+        self.assertLess(took, 5)
+
     def says(self, server, words, *args):
         try:
             error, code, took = source_error(config(None, endpoints=[f"http://127.0.0.1:{server.port}"]), *args)
