@@ -30,7 +30,7 @@ void debrief_causes(const struct lesson *lesson, uint64_t causes, struct str *ou
 
 	for (i = 0; i < lesson->n_causes; i++)
 		if (causes >> i & 1)
-			str_addf(out, "%s%s", out->len ? " " : "", lesson->causes[i].id);
+			str_addf(out, "%s%s", out->len ? " " : "", lesson->causes[i].text);
 }
 
 /* ---- bands ---- */

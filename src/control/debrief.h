@@ -86,7 +86,7 @@ void debrief_free(struct debrief *d);
 
 /* "restored", "limit", "finished" */
 const char *account_end_word(enum account_end end);
-/* The causes of a set by their ids, with blanks between. */
+/* The causes of a set in their own words, as the trainee saw them, with blanks between. */
 void debrief_causes(const struct lesson *lesson, uint64_t causes, struct str *out);
 
 #endif

@@ -82,15 +82,12 @@ void console_lesson_turn(struct console *k)
 
 static void say_picked(struct console *k, const struct lesson_run *run, uint64_t causes)
 {
-	struct str ids;
-	size_t i;
+	struct str words;
 
-	str_init(&ids, 2000);
-	for (i = 0; i < run->lesson->n_causes; i++)
-		if (causes >> i & 1)
-			str_addf(&ids, "%s%s", ids.len ? " " : "", run->lesson->causes[i].text);
-	console_say(k, false, ids.len ? "picked: %s" : "no cause is picked%s", ids.s);
-	str_release(&ids);
+	str_init(&words, 2000);
+	debrief_causes(run->lesson, causes, &words);
+	console_say(k, false, words.len ? "picked: %s" : "no cause is picked%s", words.s);
+	str_release(&words);
 }
 
 void console_lesson_pick(struct console *k, const char *index)

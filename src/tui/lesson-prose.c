@@ -311,7 +311,7 @@ static void tell_act(struct prose *p, const struct debrief *d, size_t i)
 
 static void tell_said(struct prose *p, const struct debrief *d)
 {
-	struct str ids;
+	struct str causes;
 	size_t i;
 
 	for (i = 0; i < d->n_said; i++) {
@@ -320,18 +320,18 @@ static void tell_said(struct prose *p, const struct debrief *d)
 
 		score_clock(at, s->at_ms - d->begins_ms);
 		snprintf(mark, sizeof(mark), "   %8s", at);
-		str_init(&ids, 1000);
-		debrief_causes(d->lesson, s->causes, &ids);
+		str_init(&causes, 2000);
+		debrief_causes(d->lesson, s->causes, &causes);
 		if (s->kind == SAID_DIAGNOSIS)
 			prose_add(p, STYLE_DIM, mark, HANG_EVENT, STYLE_TEXT, "you picked: %s",
-				ids.len ? ids.s : "no cause");
+				causes.len ? causes.s : "no cause");
 		else if (s->kind == SAID_HINT)
 			prose_add(p, STYLE_DIM, mark, HANG_EVENT, STYLE_TEXT, "you took hint %zu",
 				s->hint + 1);
 		else
 			prose_add(p, STYLE_DIM, mark, HANG_EVENT, STYLE_TEXT, "you noted: %s",
 				s->note);
-		str_release(&ids);
+		str_release(&causes);
 	}
 }
 
