@@ -40,14 +40,16 @@ def console(home, *args, rows=24, columns=80, **env):
 
 
 class Console(unittest.TestCase):
-    def test_nothing_to_look_at(self):
-        """Said in plain lines, before the terminal is taken."""
-        with Home() as home, console(home) as p:
-            self.assertEqual(p.end(), 78)
-            self.assertIn("PGHOST", p.screen.text)
-            self.assertIn("baton init", p.screen.text)
-            self.assertNotIn(b"\x1b[?1049h", p.raw)
-            self.assertEqual(p.settings(), p.before)
+    def test_a_config_without_a_source(self):
+        """Said in plain lines, before the terminal is taken. (With no config at all the built-in fleet opens: test_demo.)"""
+        with Home() as home:
+            home.write_config("theme: mono\n")
+            with console(home) as p:
+                self.assertEqual(p.end(), 78)
+                self.assertIn("PGHOST", p.screen.text)
+                self.assertIn("names no source", " ".join(p.screen.text.split()))
+                self.assertNotIn(b"\x1b[?1049h", p.raw)
+                self.assertEqual(p.settings(), p.before)
 
     def test_what_a_library_says_on_standard_error_waits_for_the_end(self):
         """libpq warns of a password file that others may read, and would write across the screen."""
