@@ -6,11 +6,12 @@
 
 #include "base/str.h"
 #include "sim/etcd-client.h"
+#include "tests/unit/sim/fixture.h"
 #include "tests/unit/unit.h"
 
 /* An etcd of three members, and processes that want one election. */
 struct fixture {
-	struct world *w;
+	struct world *w; /* first */
 	struct sim_etcd *e;
 	struct duty *duty;
 	struct process *p[4];
@@ -20,27 +21,13 @@ struct fixture {
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct machine *machines[3];
-	char name[32];
-	int i;
+	struct machine *machines[SIM_MEMBERS];
 
-	f->w = world_new(7, 1772507520000000);
-	for (i = 0; i < 3; i++) {
-		snprintf(name, sizeof(name), "etcd-%d", i + 1);
-		machines[i] = machine_new(f->w, name);
-	}
-	f->e = sim_etcd_new(f->w, "ctl", machines, 3, NULL);
+	f->w = world_new(7, SIM_EPOCH_US);
+	sim_members(f->w, "etcd", machines);
+	f->e = sim_etcd_new(f->w, "ctl", machines, SIM_MEMBERS, NULL);
 	f->duty = duty_new(f->w, "settle", resource_new(f->w, "orders", RESOURCE_UNFENCED), 1000);
 	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	world_free(f->w);
-	free(f);
 	return 0;
 }
 
@@ -563,7 +550,7 @@ static void story(struct str *out)
 	process_pause(f->w, f->p[1], 40000);
 	run(f, 100000);
 	tell_all(f, out);
-	teardown(&state);
+	sim_teardown(&state);
 }
 
 static void test_the_same_seed_gives_the_same_story(void **state)
@@ -581,7 +568,7 @@ static void test_the_same_seed_gives_the_same_story(void **state)
 	str_release(&b);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, sim_teardown)
 
 int main(void)
 {

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "sim/ledger.h"
+#include "tests/unit/sim/fixture.h"
 #include "tests/unit/unit.h"
 
 /* Leases in a row and ledgers of runs: what UPDATE ... WHERE and INSERT ... ON CONFLICT DO NOTHING
  * let through (PostgreSQL's manual, UPDATE, INSERT, and "Read Committed Isolation Level"). */
 struct fixture {
-	struct world *w;
+	struct world *w; /* first */
 	struct simpg_server *s, *standby;
 	struct sim_ledger *l, *copy;
 	struct duty *duty;
@@ -26,7 +27,7 @@ static int setup(void **state)
 	static const char *const names[] = { "a", "b", "c" };
 	int i;
 
-	f->w = world_new(7, 1772507520000000); /* a whole minute */
+	f->w = world_new(7, SIM_EPOCH_US);
 	f->s = simpg_new(f->w, "db", machine_new(f->w, "db-1"));
 	f->standby = simpg_new(f->w, "db2", machine_new(f->w, "db-2"));
 	f->standby->primary = f->s;
@@ -42,15 +43,6 @@ static int setup(void **state)
 		f->p[i] = process_new(f->w, names[i], f->m[i], NULL);
 	}
 	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	world_free(f->w);
-	free(f);
 	return 0;
 }
 
@@ -217,21 +209,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			a_row_is_one_owners_until_its_time_is_over, setup, teardown),
+			a_row_is_one_owners_until_its_time_is_over, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			a_paused_owner_stops_by_its_own_clock, setup, teardown),
+			a_paused_owner_stops_by_its_own_clock, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			a_clock_that_is_ahead_steals_the_row, setup, teardown),
+			a_clock_that_is_ahead_steals_the_row, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			clearing_it_compares_owner_and_token, setup, teardown),
+			clearing_it_compares_owner_and_token, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			a_promotion_loses_what_had_not_come_through, setup, teardown),
+			a_promotion_loses_what_had_not_come_through, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			one_does_each_slot_whatever_the_clocks_say, setup, teardown),
+			one_does_each_slot_whatever_the_clocks_say, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			without_it_everybody_does_every_slot, setup, teardown),
+			without_it_everybody_does_every_slot, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			who_dies_at_it_leaves_the_slot_undone, setup, teardown),
+			who_dies_at_it_leaves_the_slot_undone, setup, sim_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

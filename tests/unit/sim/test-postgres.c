@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/postgres-recipe.h"
+#include "tests/unit/sim/fixture.h"
 #include "tests/unit/unit.h"
 
 /*
@@ -26,7 +27,7 @@ struct hand {
 };
 
 struct fixture {
-	struct world *w;
+	struct world *w; /* first */
 	struct simpg_server *s;
 	struct hand *hands[CLIENTS];
 	int64_t now;
@@ -107,21 +108,12 @@ static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 
-	f->w = world_new(7, 1772507520000000);
+	f->w = world_new(7, SIM_EPOCH_US);
 	f->s = simpg_new(f->w, "orders-db", machine_new(f->w, "db-1"));
 	simpg_database(f->s, "app");
 	process_start(f->w, f->s->process);
 	connect_all(f);
 	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	world_free(f->w);
-	free(f);
 	return 0;
 }
 
@@ -464,27 +456,32 @@ static void a_worker_works_while_it_has_the_lock(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_queue_is_served_in_its_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(requests_stack, setup, teardown),
 		cmocka_unit_test_setup_teardown(
-			share_goes_with_share_and_waits_behind_exclusive, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_two_key_spaces_do_not_meet, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_transactions_lock_goes_with_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_deadlock_is_broken, setup, teardown),
+			a_queue_is_served_in_its_order, setup, sim_teardown),
+		cmocka_unit_test_setup_teardown(requests_stack, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			a_session_is_terminated_a_statement_is_cancelled, setup, teardown),
+			share_goes_with_share_and_waits_behind_exclusive, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			a_prepared_transaction_keeps_its_locks, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_dead_waiter_stays_in_the_queue, setup, teardown),
+			the_two_key_spaces_do_not_meet, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			a_vanished_client_holds_until_the_keepalives_are_over, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_restart_ends_all_sessions, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_paused_server_answers_late, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_promoted_standby_knows_no_lock, setup, teardown),
+			a_transactions_lock_goes_with_it, setup, sim_teardown),
+		cmocka_unit_test_setup_teardown(a_deadlock_is_broken, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			an_unlock_through_a_pooler_lands_elsewhere, setup, teardown),
+			a_session_is_terminated_a_statement_is_cancelled, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			a_worker_works_while_it_has_the_lock, setup, teardown),
+			a_prepared_transaction_keeps_its_locks, setup, sim_teardown),
+		cmocka_unit_test_setup_teardown(
+			a_dead_waiter_stays_in_the_queue, setup, sim_teardown),
+		cmocka_unit_test_setup_teardown(
+			a_vanished_client_holds_until_the_keepalives_are_over, setup, sim_teardown),
+		cmocka_unit_test_setup_teardown(a_restart_ends_all_sessions, setup, sim_teardown),
+		cmocka_unit_test_setup_teardown(a_paused_server_answers_late, setup, sim_teardown),
+		cmocka_unit_test_setup_teardown(
+			a_promoted_standby_knows_no_lock, setup, sim_teardown),
+		cmocka_unit_test_setup_teardown(
+			an_unlock_through_a_pooler_lands_elsewhere, setup, sim_teardown),
+		cmocka_unit_test_setup_teardown(
+			a_worker_works_while_it_has_the_lock, setup, sim_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,12 +6,13 @@
 
 #include "base/err.h"
 #include "sim/scheduler.h"
+#include "tests/unit/sim/fixture.h"
 #include "tests/unit/unit.h"
 
 /* A scheduler of DAGs against Airflow's documentation: "DAG Runs" (catchup, max_active_runs),
  * "Tasks" (zombie tasks). */
 struct fixture {
-	struct world *w;
+	struct world *w; /* first */
 	struct sim_scheduler *s;
 	struct sim_dag *dag;
 	struct duty *duty;
@@ -28,7 +29,7 @@ static int setup(void **state)
 	struct err err;
 	int i;
 
-	f->w = world_new(7, 1772507520000000); /* a whole minute */
+	f->w = world_new(7, SIM_EPOCH_US);
 	f->s = sim_scheduler_new(f->w, "af", machine_new(f->w, "s-1"));
 	process_start(f->w, f->s->process);
 	assert_int_equal(cron_parse("* * * * *", &cron, &err), 0);
@@ -43,15 +44,6 @@ static int setup(void **state)
 		process_start(f->w, f->p[i]);
 	}
 	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	world_free(f->w);
-	free(f);
 	return 0;
 }
 
@@ -162,18 +154,18 @@ static void a_run_that_is_marked_as_failed_ends_with_the_next_heartbeat(void **s
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_slot_gets_its_run, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_slot_gets_its_run, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			what_takes_too_long_makes_slots_pass, setup, teardown),
-		cmocka_unit_test_setup_teardown(with_catchup_no_slot_is_lost, setup, teardown),
-		cmocka_unit_test_setup_teardown(more_active_runs_overlap, setup, teardown),
+			what_takes_too_long_makes_slots_pass, setup, sim_teardown),
+		cmocka_unit_test_setup_teardown(with_catchup_no_slot_is_lost, setup, sim_teardown),
+		cmocka_unit_test_setup_teardown(more_active_runs_overlap, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			a_zombie_works_on_beside_the_next_run, setup, teardown),
+			a_zombie_works_on_beside_the_next_run, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
-			a_paused_dag_makes_no_run_but_by_hand, setup, teardown),
+			a_paused_dag_makes_no_run_but_by_hand, setup, sim_teardown),
 		cmocka_unit_test_setup_teardown(
 			a_run_that_is_marked_as_failed_ends_with_the_next_heartbeat, setup,
-			teardown),
+			sim_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "sim/zookeeper.h"
+#include "tests/unit/sim/fixture.h"
 #include "tests/unit/unit.h"
 
 /* An ensemble of three, and processes that want one election. */
 struct fixture {
-	struct world *w;
+	struct world *w; /* first */
 	struct sim_zk *z;
 	struct duty *duty;
 	struct process *p[3];
@@ -19,27 +20,13 @@ struct fixture {
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct machine *machines[3];
-	char name[32];
-	int i;
+	struct machine *machines[SIM_MEMBERS];
 
-	f->w = world_new(11, 1772507520000000);
-	for (i = 0; i < 3; i++) {
-		snprintf(name, sizeof(name), "zk-%d", i + 1);
-		machines[i] = machine_new(f->w, name);
-	}
-	f->z = sim_zk_new(f->w, "zoo", machines, 3, NULL);
+	f->w = world_new(11, SIM_EPOCH_US);
+	sim_members(f->w, "zk", machines);
+	f->z = sim_zk_new(f->w, "zoo", machines, SIM_MEMBERS, NULL);
 	f->duty = duty_new(f->w, "settle", NULL, 1000);
 	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	world_free(f->w);
-	free(f);
 	return 0;
 }
 
@@ -200,7 +187,7 @@ static void test_a_znode_without_a_session_blocks_for_ever(void **state)
 	assert_int_equal(f->c[0]->stage, SIM_ZK_LEADS);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, sim_teardown)
 
 int main(void)
 {

@@ -8,6 +8,7 @@
 #include "fake-round.h"
 #include "sim/etcd-client.h"
 #include "source/sim-etcd.h"
+#include "tests/unit/sim/fixture.h"
 #include "tests/unit/unit.h"
 
 /* How the built-in etcd is read: what is told bit by bit is what is told at once. */
@@ -17,7 +18,7 @@ struct looker {
 };
 
 struct fixture {
-	struct world *w;
+	struct world *w; /* first */
 	struct sim_etcd *e;
 	struct source_config config;
 };
@@ -25,27 +26,13 @@ struct fixture {
 static int setup(void **state)
 {
 	struct fixture *f = xcalloc(1, sizeof(*f));
-	struct machine *machines[3];
-	char name[32];
-	int i;
+	struct machine *machines[SIM_MEMBERS];
 
-	f->w = world_new(23, 1772507520000000);
-	for (i = 0; i < 3; i++) {
-		snprintf(name, sizeof(name), "etcd-%d", i + 1);
-		machines[i] = machine_new(f->w, name);
-	}
-	f->e = sim_etcd_new(f->w, "ctl", machines, 3, NULL);
+	f->w = world_new(23, SIM_EPOCH_US);
+	sim_members(f->w, "etcd", machines);
+	f->e = sim_etcd_new(f->w, "ctl", machines, SIM_MEMBERS, NULL);
 	f->config = (struct source_config){ .name = "ctl" };
 	*state = f;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *f = *state;
-
-	world_free(f->w);
-	free(f);
 	return 0;
 }
 
@@ -263,7 +250,7 @@ static void test_without_a_quorum_it_can_not_be_read(void **state)
 	looker_release(&l);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, sim_teardown)
 
 int main(void)
 {
