@@ -221,14 +221,31 @@ static void an_act_may_lie_in_two_files(void **state)
 
 enum {
 	WRITERS = 4,
-	ACTS = 60
+	ACTS = 60,
+	PATIENCE = 30 /* times the lock's ten seconds */
 };
+
+/*
+ * Writes the intent, or the outcome of n, which is not 0 then. The lock is no queue: where a sync
+ * takes long, one of several that write without a pause may not get it in ten seconds. Then nothing
+ * was written, and the same is written later, under whatever number is next by then.
+ */
+static int write_line(struct audit *audit, const struct audit_entry *entry, uint64_t *n)
+{
+	struct audit_copy copy;
+	uint64_t of = *n;
+	int tries, rc = ERR_BUSY;
+
+	for (tries = 0; tries < PATIENCE && rc == ERR_BUSY; tries++)
+		rc = of ? audit_outcome(audit, entry, 0, of, &copy, NULL)
+			: audit_intent(audit, entry, 0, n, &copy, NULL);
+	return rc;
+}
 
 /* In a process of its own: no test's assertion may fail there. */
 static int write_many(const char *folder)
 {
 	struct audit_entry entry = step_down;
-	struct audit_copy copy;
 	struct audit audit;
 	int i, rc = 0;
 
@@ -236,11 +253,11 @@ static int write_many(const char *folder)
 	audit.file_max = 20000;
 	entry.outcome = "done";
 	for (i = 0; i < ACTS && !rc; i++) {
-		uint64_t n;
+		uint64_t n = 0;
 
-		rc = audit_intent(&audit, &step_down, 0, &n, &copy, NULL);
+		rc = write_line(&audit, &step_down, &n);
 		if (!rc)
-			rc = audit_outcome(&audit, &entry, 0, n, &copy, NULL);
+			rc = write_line(&audit, &entry, &n);
 	}
 	audit_release(&audit);
 	return rc ? 1 : 0;
