@@ -64,6 +64,9 @@ extern const struct judge_rule judge_rules_past[];
 
 /* The state is the worst that any rule says. */
 void judging_state(struct judging *j, enum state state);
+/* Whether the holder's lease is past its end by its server's clock; one that runs low makes the
+ * state STATE_EXPIRING. */
+bool judging_lease_past(struct judging *j);
 
 /*
  * How long ago a moment of the server's clock was, in milliseconds, by that same clock;

@@ -21,15 +21,8 @@ static void judge_row_past(struct judging *j)
 {
 	char who[WHO_MAX], ago[CLOCK_TEXT_MAX], granted[CLOCK_TEXT_MAX];
 
-	switch (singleton_lease_phase(j->s)) {
-	case LEASE_LOW:
-		judging_state(j, STATE_EXPIRING);
+	if (!judging_lease_past(j))
 		return;
-	case LEASE_PAST:
-		break;
-	default:
-		return;
-	}
 	judging_state(j, STATE_STALE);
 	clock_format_age(granted, j->s->lease_granted_ms);
 	verdict_add(j->out, FINDING_STALE_HOLDER, j->in->all_stale ? SEVERITY_INFO : SEVERITY_WARN,

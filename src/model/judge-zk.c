@@ -59,15 +59,8 @@ static void judge_silent(struct judging *j)
 	char who[WHO_MAX], ago[CLOCK_TEXT_MAX], timeout[CLOCK_TEXT_MAX];
 	int64_t heard;
 
-	switch (singleton_lease_phase(j->s)) {
-	case LEASE_LOW:
-		judging_state(j, STATE_EXPIRING);
+	if (!judging_lease_past(j))
 		return;
-	case LEASE_PAST:
-		break;
-	default:
-		return;
-	}
 	heard = claim_int(j->holder, DETAIL_RENEWED, TIME_UNKNOWN);
 	judging_state(j, STATE_STALE);
 	clock_format_age(timeout, j->s->lease_granted_ms);

@@ -19,6 +19,15 @@ void judging_state(struct judging *j, enum state state)
 		j->state = state;
 }
 
+bool judging_lease_past(struct judging *j)
+{
+	enum lease_phase phase = singleton_lease_phase(j->s);
+
+	if (phase == LEASE_LOW)
+		judging_state(j, STATE_EXPIRING);
+	return phase == LEASE_PAST;
+}
+
 int64_t judging_server_age(const struct judging *j, int64_t moment_us)
 {
 	int64_t age_us;
