@@ -40,4 +40,11 @@ struct act_case {
 		const struct plan *plan, struct sight *sight, struct err *err);
 };
 
+/* A row of such a table, for the .def files that a real kind and its built-in likeness share. */
+#define ACT_CASE(mech, which, asks, compares, takes, plan_fn, send_fn, look_fn)               \
+	{                                                                                     \
+		.mechanism = (mech), .verb = (which), .request = (asks), .guard = (compares), \
+		.needs = (takes), .plan = (plan_fn), .send = (send_fn), .look = (look_fn)     \
+	}
+
 #endif

@@ -465,15 +465,8 @@ static int act_look(void *state, struct round *r, const struct order *order,
 	return rc;
 }
 
-#define ACT(mech, which, what, compared, right) \
-	{ .mechanism = mech,                    \
-		.verb = which,                  \
-		.request = what,                \
-		.guard = compared,              \
-		.needs = right,                 \
-		.plan = act_plan,               \
-		.send = act_send,               \
-		.look = act_look },
+#define ACT(mech, which, asks, compares, takes) \
+	ACT_CASE(mech, which, asks, compares, takes, act_plan, act_send, act_look),
 
 const struct act_case sim_cluster_acts[KUBE_ACTS] = {
 #include "source/kubernetes-acts.def"
