@@ -450,12 +450,22 @@ static void delay_ends(struct world *w, void *who, int64_t a, int64_t b)
 	e->watch_delay_ms = a;
 }
 
-static int apply_stall(struct world *w, const struct option_values *v, bool check, struct err *err)
+/* The etcd and the member (-1: none is named) that a fault is about; NULL, with a sentence, when
+ * one of them is not there. */
+static struct sim_etcd *find_member(
+	const struct world *w, const struct option_values *v, int *ret_member, struct err *err)
 {
 	struct sim_etcd *e = find_etcd(w, v, err);
-	int member;
 
-	if (!e || read_member(e, v, "member", -1, &member, err))
+	return !e || read_member(e, v, "member", -1, ret_member, err) ? NULL : e;
+}
+
+static int apply_stall(struct world *w, const struct option_values *v, bool check, struct err *err)
+{
+	int member;
+	struct sim_etcd *e = find_member(w, v, &member, err);
+
+	if (!e)
 		return ERR_CONFIG;
 	if (check)
 		return 0;
@@ -466,10 +476,10 @@ static int apply_stall(struct world *w, const struct option_values *v, bool chec
 
 static int apply_out(struct world *w, const struct option_values *v, bool check, struct err *err)
 {
-	struct sim_etcd *e = find_etcd(w, v, err);
 	int member;
+	struct sim_etcd *e = find_member(w, v, &member, err);
 
-	if (!e || read_member(e, v, "member", -1, &member, err))
+	if (!e)
 		return ERR_CONFIG;
 	if (check)
 		return 0;
@@ -480,10 +490,10 @@ static int apply_out(struct world *w, const struct option_values *v, bool check,
 
 static int apply_leader(struct world *w, const struct option_values *v, bool check, struct err *err)
 {
-	struct sim_etcd *e = find_etcd(w, v, err);
 	int member;
+	struct sim_etcd *e = find_member(w, v, &member, err);
 
-	if (!e || read_member(e, v, "member", -1, &member, err))
+	if (!e)
 		return ERR_CONFIG;
 	if (!check)
 		sim_etcd_lead(w, e, member);
