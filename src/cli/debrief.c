@@ -54,7 +54,7 @@ static void json_score(struct json_writer *j, const struct score *s)
 	jw_list_end(j);
 }
 
-static void json_causes(struct json_writer *j, const struct lesson *l, uint64_t causes)
+void debrief_json_causes(struct json_writer *j, const struct lesson *l, uint64_t causes)
 {
 	size_t i;
 
@@ -80,7 +80,7 @@ static void json_said(struct json_writer *j, const struct debrief *d)
 		jw_key_int(j, "at_ms", s->at_ms);
 		jw_key_text(j, "what", words[s->kind]);
 		if (s->kind == SAID_DIAGNOSIS)
-			json_causes(j, d->lesson, s->causes);
+			debrief_json_causes(j, d->lesson, s->causes);
 		else if (s->kind == SAID_HINT)
 			jw_key_int(j, "hint", (int64_t)s->hint + 1);
 		else

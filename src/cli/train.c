@@ -71,17 +71,11 @@ static void list_text(struct out *out, const struct listed *all, size_t n)
 static void json_step(struct json_writer *j, const struct lesson *l, const struct lesson_step *step)
 {
 	static const char *const words[] = { "diagnose", "act", "hint", "note", "sees", "finish" };
-	size_t i;
 
 	jw_map(j);
 	jw_key_int(j, "at_ms", step->at_ms);
 	jw_key_text(j, "what", words[step->kind]);
-	jw_key(j, "causes");
-	jw_list(j);
-	for (i = 0; i < l->n_causes; i++)
-		if (step->causes >> i & 1)
-			jw_text(j, l->causes[i].id);
-	jw_list_end(j);
+	debrief_json_causes(j, l, step->causes);
 	jw_key_text(j, "act", step->act);
 	jw_key_text(j, "on", step->on);
 	jw_key_text(j, "expect", step->expect);
