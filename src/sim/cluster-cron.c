@@ -93,21 +93,6 @@ void cluster_cronjob_reschedule(
 	cluster_cronjob_edited(cron);
 }
 
-void cluster_cronjob_delete(struct cluster_cronjob *cron)
-{
-	struct cluster *c = cluster_of(cron);
-	struct cluster_object *o, *next;
-
-	for (o = c->first[CLUSTER_JOB]; o; o = next) {
-		struct cluster_job *job = (struct cluster_job *)o;
-
-		next = o->next;
-		if (cluster_owns(&cron->o, job->owner_uid))
-			cluster_job_delete(job, false);
-	}
-	cluster_remove(&cron->o);
-}
-
 /* ---- status.active ---- */
 
 static size_t active_find(const struct cluster_cronjob *cron, const char *uid)

@@ -344,8 +344,6 @@ struct cluster_cronjob *cluster_cronjob_new(struct cluster *c, const char *ns, c
 void cluster_cronjob_edited(struct cluster_cronjob *cron);
 void cluster_cronjob_reschedule(
 	struct cluster_cronjob *cron, const char *schedule, const char *zone);
-/* Its Jobs and their pods go with it, in the background. */
-void cluster_cronjob_delete(struct cluster_cronjob *cron);
 
 /* cron NULL: of nobody. slot_us TIME_UNKNOWN: made by hand. */
 struct cluster_job *cluster_job_new(struct cluster *c, struct cluster_cronjob *cron, const char *ns,

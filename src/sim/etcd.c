@@ -614,11 +614,6 @@ static void etcd_free(struct thing *t)
 
 const struct thing_ops sim_etcd_ops = { .kind = "etcd", .free = etcd_free };
 
-struct sim_etcd *sim_etcd_find(const struct world *w, const char *name)
-{
-	return (struct sim_etcd *)world_find(w, &sim_etcd_ops, name);
-}
-
 static void member_make(struct world *w, struct sim_etcd *e, struct machine *machine)
 {
 	struct sim_etcd_member *m = &e->members[e->n_members++];

@@ -140,7 +140,6 @@ extern const struct thing_ops sim_etcd_ops;
 /* A cluster with a member on each machine; the first leads. version NULL: a current one. */
 struct sim_etcd *sim_etcd_new(struct world *w, const char *name, struct machine *const *machines,
 	size_t n_machines, const char *version);
-struct sim_etcd *sim_etcd_find(const struct world *w, const char *name);
 /* Change number i, from 0; NULL: it is not kept any more, or has not happened. */
 const struct sim_etcd_event *sim_etcd_event(const struct sim_etcd *e, uint64_t i);
 /* Adds what a source shows; twice is once. */

@@ -42,11 +42,6 @@ struct simpg_pooler *simpg_pooler_new(struct world *w, const char *name, struct 
 	return p;
 }
 
-struct simpg_pooler *simpg_pooler_find(const struct world *w, const char *name)
-{
-	return (struct simpg_pooler *)world_find(w, &simpg_pooler_ops, name);
-}
-
 /* ---- its sessions, in the order of their last use ---- */
 
 static void forget(struct simpg_pooler *p, int64_t handle)

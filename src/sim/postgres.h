@@ -359,7 +359,6 @@ extern const struct thing_ops simpg_pooler_ops;
 
 struct simpg_pooler *simpg_pooler_new(struct world *w, const char *name, struct machine *machine,
 	struct simpg_server *server, size_t size);
-struct simpg_pooler *simpg_pooler_find(const struct world *w, const char *name);
 /* A statement or transaction of its session is over: it may serve others. */
 void simpg_pooler_rests(struct world *w, struct simpg_session *s);
 /* A client of it ended. */

@@ -22,11 +22,6 @@ static const char *const resource_words[] = {
 	[RESOURCE_IDEMPOTENT] = "idempotent",
 };
 
-const char *resource_kind_word(enum resource_kind kind)
-{
-	return resource_words[kind];
-}
-
 int resource_kind_from_word(const char *word)
 {
 	int i;

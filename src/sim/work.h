@@ -70,7 +70,6 @@ extern const struct thing_ops resource_ops, duty_ops;
 
 struct resource *resource_new(struct world *w, const char *name, enum resource_kind kind);
 struct resource *resource_find(const struct world *w, const char *name);
-const char *resource_kind_word(enum resource_kind kind);
 int resource_kind_from_word(const char *word); /* -1: none */
 /* One side effect. unit: which piece of work, > 0, or 0: each is its own. token 0: none. */
 enum write_result resource_write(

@@ -584,11 +584,6 @@ static void zk_free(struct thing *t)
 
 const struct thing_ops sim_zk_ops = { .kind = "zookeeper", .free = zk_free };
 
-struct sim_zk *sim_zk_find(const struct world *w, const char *name)
-{
-	return (struct sim_zk *)world_find(w, &sim_zk_ops, name);
-}
-
 struct sim_zk *sim_zk_new(struct world *w, const char *name, struct machine *const *machines,
 	size_t n_machines, const char *version)
 {

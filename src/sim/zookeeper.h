@@ -78,7 +78,6 @@ extern const struct thing_ops sim_zk_ops;
 
 struct sim_zk *sim_zk_new(struct world *w, const char *name, struct machine *const *machines,
 	size_t n_machines, const char *version);
-struct sim_zk *sim_zk_find(const struct world *w, const char *name);
 int64_t sim_zk_zxid(const struct sim_zk *z);
 /* The parent of an election, made where it is not there. */
 struct sim_zk_parent *sim_zk_parent(struct sim_zk *z, const char *path);
