@@ -438,7 +438,7 @@ static struct singleton *held_by(const char *name, const char *key, int64_t toke
 static struct singleton *handed_over(struct memory *m, const int64_t *ago_ms, size_t n, bool fall)
 {
 	struct singleton *s = NULL;
-	char name[16], key[16];
+	char name[24], key[24];
 	size_t i;
 
 	memory_init(m);
