@@ -8,7 +8,7 @@ zshcompletiondir = $(datadir)/zsh/site-functions
 dist_zshcompletion_DATA = doc/completions/_baton
 fishcompletiondir = $(datadir)/fish/vendor_completions.d
 dist_fishcompletion_DATA = doc/completions/baton.fish
-EXTRA_DIST += doc/architecture.md doc/adding-a-source.md doc/built-in-kubernetes.md doc/built-in-postgres.md doc/kubeconfig.md doc/example-lesson.yaml doc/performance.md doc/source-etcd.md doc/source-kubernetes.md doc/source-postgres.md doc/step-down.md doc/update.py doc/completions/baton.bash doc/built-in-etcd.md
+EXTRA_DIST += doc/architecture.md doc/adding-a-mechanism.md doc/adding-a-source.md doc/built-in-kubernetes.md doc/built-in-postgres.md doc/kubeconfig.md doc/example-lesson.yaml doc/performance.md doc/source-etcd.md doc/source-kubernetes.md doc/source-postgres.md doc/step-down.md doc/update.py doc/completions/baton.bash doc/built-in-etcd.md
 CLEANFILES += doc/completions/baton
 
 # bash finds a completion by the command's name.
