@@ -90,15 +90,15 @@ struct sim_part {
 /* In the order of sim-parts.def; NULL ends the list. */
 extern const struct sim_part *const sim_parts[];
 
-/*
- * For the parts: the thing that an option names; NULL, with a sentence and the nearest right name,
- * when there is none. sim_check_new: that `name` is said and new among those things. Both leave
- * ERR_CONFIG in err.
- */
+/* For the parts: the thing that an option names. NULL, with ERR_CONFIG and a sentence that holds
+ * the nearest right name, when there is none. */
 struct thing *sim_find(const struct world *w, const struct thing_ops *ops,
 	const struct option_values *v, const char *option, struct err *err);
+/* That sentence alone, for a name that was looked for otherwise. Returns ERR_CONFIG. */
 int sim_no_such(
 	const struct world *w, const struct thing_ops *ops, const char *name, struct err *err);
+/* 0 when the option `name` is said, and no thing of that kind has it yet; else ERR_CONFIG, with a
+ * sentence. */
 int sim_check_new(const struct world *w, const struct thing_ops *ops, const struct option_values *v,
 	struct err *err);
 
