@@ -228,7 +228,9 @@ class Screen:
             self.put(self.last)
 
     def csi_r(self, n, numbers):
-        self.top, self.bottom = n - 1, (numbers[1] if len(numbers) > 1 else self.rows) - 1
+        # What was written for a taller screen reaches one that was made smaller since: it has no lines below its last.
+        self.bottom = min(numbers[1] if len(numbers) > 1 else self.rows, self.rows) - 1
+        self.top = min(n - 1, self.bottom)
         self.move(0, 0)
 
     def csi_m(self, _, numbers):
