@@ -159,6 +159,7 @@ enum sim_etcd_error {
 };
 const char *sim_etcd_error_text(enum sim_etcd_error error);
 
+/* What is there now under a key, a prefix or a lease's id; NULL: nothing. The etcd's own. */
 struct sim_etcd_key *sim_etcd_key(const struct sim_etcd *e, const char *name, size_t len);
 struct sim_etcd_dir *sim_etcd_dir(const struct sim_etcd *e, const char *name, size_t len);
 struct sim_etcd_lease *sim_etcd_lease(const struct sim_etcd *e, int64_t id);

@@ -62,6 +62,8 @@ struct sim_ledger {
 
 extern const struct thing_ops sim_ledger_ops;
 
+/* Tables on a server; of: the same tables on its primary where it is a standby, else NULL. The
+ * world frees it. */
 struct sim_ledger *sim_ledger_new(
 	struct world *w, const char *name, struct simpg_server *server, struct sim_ledger *of);
 struct sim_ledger *sim_ledger_find(const struct world *w, const char *name);
@@ -110,6 +112,7 @@ struct sim_runner {
 	uint64_t done;
 };
 
+/* A program of that process, which frees it; its fields are set before the process starts. */
 struct sim_leaser *sim_leaser_new(struct process *p);
 struct sim_runner *sim_runner_new(struct process *p);
 

@@ -357,6 +357,7 @@ struct simpg_pooler {
 
 extern const struct thing_ops simpg_pooler_ops;
 
+/* At most `size` sessions on the server, for any number of clients. The world frees it. */
 struct simpg_pooler *simpg_pooler_new(struct world *w, const char *name, struct machine *machine,
 	struct simpg_server *server, size_t size);
 /* A statement or transaction of its session is over: it may serve others. */

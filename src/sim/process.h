@@ -75,6 +75,8 @@ struct process *process_find(const struct world *w, const char *name);
 /* Gives it a program; the process frees it. */
 void process_program(struct process *p, struct program *g, const struct program_ops *ops);
 
+/* Begins a new life: another pid, and its programs start. Nothing happens where it lives already,
+ * or its machine is down. */
 void process_start(struct world *w, struct process *p);
 /* Ends its life; with END_KILLED its supervisor starts it again where it has one, with END_STOPPED
  * nobody does. */

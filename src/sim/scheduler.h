@@ -86,6 +86,7 @@ struct sim_worker {
 	uint64_t done;
 };
 
+/* A program of that process, which frees it; its scheduler is set before the process starts. */
 struct sim_worker *sim_worker_new(struct process *p);
 
 #endif

@@ -68,6 +68,7 @@ struct duty {
 
 extern const struct thing_ops resource_ops, duty_ops;
 
+/* The world frees it, as every thing. */
 struct resource *resource_new(struct world *w, const char *name, enum resource_kind kind);
 struct resource *resource_find(const struct world *w, const char *name);
 int resource_kind_from_word(const char *word); /* -1: none */
@@ -75,6 +76,8 @@ int resource_kind_from_word(const char *word); /* -1: none */
 enum write_result resource_write(
 	struct world *w, struct resource *r, struct process *p, int64_t token, int64_t unit);
 
+/* resource NULL: its work writes nowhere. Who is refused stops (yields_when_refused) until its
+ * maker says otherwise. */
 struct duty *duty_new(
 	struct world *w, const char *name, struct resource *resource, int64_t every_ms);
 struct duty *duty_find(const struct world *w, const char *name);

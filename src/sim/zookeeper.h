@@ -76,6 +76,8 @@ struct sim_zk {
 
 extern const struct thing_ops sim_zk_ops;
 
+/* A server on each machine, SIM_ZK_SERVERS_MOST at most; the last leads. version NULL: a current
+ * one. The world frees it. */
 struct sim_zk *sim_zk_new(struct world *w, const char *name, struct machine *const *machines,
 	size_t n_machines, const char *version);
 int64_t sim_zk_zxid(const struct sim_zk *z);
