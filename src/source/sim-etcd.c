@@ -460,7 +460,10 @@ static struct sim_etcd *find_member(
 	return !e || read_member(e, v, "member", -1, ret_member, err) ? NULL : e;
 }
 
-static int apply_stall(struct world *w, const struct option_values *v, bool check, struct err *err)
+/* What is the matter with a member, on or off, and its end where the fault says how long. */
+static int apply_to_member(struct world *w, const struct option_values *v, bool check,
+	struct err *err, void (*set)(struct world *w, struct sim_etcd *e, int member, bool on),
+	world_fn *ends)
 {
 	int member;
 	struct sim_etcd *e = find_member(w, v, &member, err);
@@ -469,23 +472,19 @@ static int apply_stall(struct world *w, const struct option_values *v, bool chec
 		return ERR_CONFIG;
 	if (check)
 		return 0;
-	sim_etcd_stall(w, e, member, option_value_int(v, "on") != 0);
-	end_later(w, v, stall_ends, e, member);
+	set(w, e, member, option_value_int(v, "on") != 0);
+	end_later(w, v, ends, e, member);
 	return 0;
+}
+
+static int apply_stall(struct world *w, const struct option_values *v, bool check, struct err *err)
+{
+	return apply_to_member(w, v, check, err, sim_etcd_stall, stall_ends);
 }
 
 static int apply_out(struct world *w, const struct option_values *v, bool check, struct err *err)
 {
-	int member;
-	struct sim_etcd *e = find_member(w, v, &member, err);
-
-	if (!e)
-		return ERR_CONFIG;
-	if (check)
-		return 0;
-	sim_etcd_out(w, e, member, option_value_int(v, "on") != 0);
-	end_later(w, v, out_ends, e, member);
-	return 0;
+	return apply_to_member(w, v, check, err, sim_etcd_out, out_ends);
 }
 
 static int apply_leader(struct world *w, const struct option_values *v, bool check, struct err *err)
