@@ -138,7 +138,7 @@ static bool run_place_command(struct console *k, enum command command, const cha
 	}
 }
 
-/* Commands that go to another time. */
+/* Commands that go to another time, or have one pass faster. */
 static bool run_time_command(struct console *k, enum command command, const char *arg)
 {
 	switch (command) {
@@ -151,6 +151,15 @@ static bool run_time_command(struct console *k, enum command command, const char
 	case COMMAND_NOW:
 		if (!console_past_leave(k))
 			console_say(k, false, "this is now");
+		return true;
+	case COMMAND_SPEED:
+		console_time_speed(k, arg);
+		return true;
+	case COMMAND_STEP:
+		console_time_step(k);
+		return true;
+	case COMMAND_SEEK:
+		console_time_seek(k, arg);
 		return true;
 	default:
 		return false;
@@ -196,15 +205,6 @@ void console_run_command(struct console *k, struct line *typed)
 		break;
 	case COMMAND_PAUSE:
 		console_pause(k);
-		break;
-	case COMMAND_SPEED:
-		console_time_speed(k, arg);
-		break;
-	case COMMAND_STEP:
-		console_time_step(k);
-		break;
-	case COMMAND_SEEK:
-		console_time_seek(k, arg);
 		break;
 	case COMMAND_RECORD:
 		console_record(k, arg);
