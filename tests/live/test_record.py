@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -10,7 +11,8 @@ import time
 import unittest
 
 from contract.schema import Schema
-from servers import Etcd, Home, Postgres, wait_until
+from kube_truth import FAR, KubeTest
+from servers import Etcd, Home, Node, Postgres, wait_until
 
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -34,6 +36,42 @@ def told(picture, claims=True):
     sources = {s["name"]: (s["kind"], s["environment"], s["state"], s["server"], s["hidden"]) for s in picture["sources"]}
     roles = {r["name"]: (r["state"], sorted(f["code"] for f in r["findings"])) for r in picture["roles"]}
     return {"rows": rows, "sources": sources, "roles": roles}
+
+
+# What a redacted record may share with the one that is not: times, numbers, the words of the format and of the systems.
+SHARED = re.compile(r"-?[0-9a-f]+|(rev|uid|pid):-?[0-9]+|-?[0-9]+@-?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|v?[0-9.]+|"
+                    r"(PostgreSQL|etcd|Kubernetes) v?[0-9.]+|baton [0-9.a-z-]+|baton-record")
+# Members whose texts are words of the format, or of the systems.
+WORDS = {"line", "kind", "environment", "harm", "state", "code", "severity", "mechanism", "token_kind", "mode", "wait_event",
+         "backend_type", "alarm", "strategy", "pod_phase", "phase", "reason", "schedule", "text", "zone", "time_zone", "policy",
+         "restart_policy", "replacement_policy", "slot_from", "batch_version", "what", "hold", "why", "fit", "key"}
+
+
+def texts(path):
+    """Every text that stands in a record, and the members in which it stands."""
+    found = {}
+
+    def walk(value, member):
+        if isinstance(value, dict):
+            for name, each in value.items():
+                walk(each, name)
+        elif isinstance(value, list):
+            for each in value:
+                walk(each, member)
+        elif isinstance(value, str):
+            found.setdefault(value, set()).add(member)
+
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            walk(json.loads(line), None)
+    return found
+
+
+def kept(record, redacted):
+    """The texts that both hold, and that are no word, number or time."""
+    before, after = texts(record), texts(redacted)
+    return {text: after[text] for text in after.keys() & before.keys()
+            if not SHARED.fullmatch(text) and not after[text] <= WORDS}
 
 
 class Fleet:
@@ -229,6 +267,120 @@ class Record(unittest.TestCase):
         self.assertEqual((code, out), (0, ""))
         self.assertRegex(err, r"^baton: recorded \d+ bytes; baton replay shows them\n$")
         self.assertEqual(stat.S_IMODE(os.stat(self.fleet.record).st_mode), 0o600)
+
+
+class Scenario(unittest.TestCase):
+    """The built-in fleet has every mechanism: its record with names replaced has none of the scenario's."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.home = Home()
+        cls.addClassCleanup(cls.home.close)
+        cls.record, cls.redacted = (os.path.join(cls.home.folder.path, name) for name in ("plain.jsonl", "bare.jsonl"))
+        for path, more in ((cls.record, ()), (cls.redacted, ("--redact",))):
+            done = cls.home.baton("record", path, "--sim", "demo", "--at", "10m", *more)
+            assert done.code == 0, done
+
+    def names(self):
+        """Of the scenario: whatever is called something in it, with its place before it."""
+        with open(os.path.join(TOP, "scenarios", "demo.yaml"), encoding="utf-8") as file:
+            text = file.read().split("faults:")[0]
+        found = set(re.findall(r"(?:name|path|key|machine|namespace|deployment|database|cluster|lease|job|server|about|hold|duty|"
+                               r"resource): \"?([a-z][a-z0-9/ -]*[a-z0-9])\"?[,}]", text))
+        self.assertGreater(len(found), 150)
+        return found
+
+    def test_no_name_is_left(self):
+        with open(self.redacted, encoding="utf-8") as file:
+            bare = file.read()
+        # A word of the format is no name.
+        bare = re.sub(r'"kind":"[a-z]+"|"line":"[a-z]+"', "", bare)
+        self.assertEqual([name for name in sorted(self.names()) if re.search(
+            rf"(?<![A-Za-z0-9_-]){re.escape(name)}(?![A-Za-z0-9_-])", re.sub(r'"[a-z_]+":', "", bare))], [])
+
+    def test_nothing_else_is_shared(self):
+        self.assertEqual(kept(self.record, self.redacted), {})
+
+    def test_the_pictures_are_the_same(self):
+        for at in ("start", "90s", "4m", "end"):
+            shown = [self.home.baton("list", "--json", "--replay", path, "--at", at).json for path in (self.record, self.redacted)]
+            rows = [sorted((row["state"], row["mechanism"], len(row["holders"]), len(row["waiters"]), len(row["runs"]),
+                            sorted(f["code"] for f in row["findings"])) for row in each["singletons"]) for each in shown]
+            self.assertEqual(*rows)
+        self.assertEqual({row["mechanism"] for row in shown[0]["singletons"]}, {
+                "pg-advisory", "etcd-election", "etcd-lock", "etcd-key", "k8s-lease", "k8s-cronjob", "zk-election", "process",
+                "sql-lease", "run-ledger", "airflow-dag"})
+
+
+class Cluster(KubeTest):
+    """A real Kubernetes, recorded twice at once: with its names, and without."""
+
+    maxDiff = None
+
+    def things(self):
+        """What stands on the cluster; returns every name that it has."""
+        for name in ("quagga-space", "okapi-space"):
+            self.api.create("namespaces", {"metadata": {"name": name, "labels": {"herd": "zorilla"}}})
+        node = Node(self.plane, "zebra-node")
+        self.addCleanup(node.close)
+        job = {"template": {"metadata": {"labels": {"herd": "kudu-label"}, "annotations": {"herd": "eland-note"}}, "spec": {
+            "restartPolicy": "Never", "serviceAccountName": "bongo-account",
+            "containers": [{"name": "gerenuk", "image": "registry.dikdik.example/oryx:7"}]}}, "backoffLimit": 2}
+        self.plane.make_cronjob("impala-nightly", FAR, "Allow", namespace="quagga-space", job=job, timeZone="Europe/Berlin")
+        jobs = [self.plane.make_run("impala-nightly", ago, "quagga-space") for ago in (2, 1)]
+        names = {"quagga", "okapi", "zebra-node", "impala", "zorilla", "kudu", "eland", "bongo", "gerenuk", "dikdik", "oryx", "lab/",
+                 "127.0.0.1", str(self.plane.port), "default", "kube-system", "nyala", "saiga", "baton/"}
+        for each in jobs:
+            pods = wait_until(lambda each=each: self.plane.pods_of(each["metadata"]["name"], "quagga-space"))
+            self.kubelet.run(pods[0], node="zebra-node")
+            names |= {each["metadata"]["name"], each["metadata"]["uid"], pods[0]["metadata"]["name"], pods[0]["metadata"]["uid"]}
+        holder = self.plane.make_pod("nyala-0", "okapi-space")
+        self.kubelet.run(holder, node="zebra-node")
+        self.plane.make_lease("saiga-lease", "nyala-0_5c1d9b8e-aaaa-bbbb-cccc-0123456789ab", "okapi-space", duration=15)
+        self.plane.make_lease("saiga-other", "nyala-9", "okapi-space", duration=3600)
+        for kind, namespace in (("cronjobs", "quagga-space"), ("leases", "okapi-space"), ("leases", "kube-system")):
+            for each in self.api.list(kind, namespace):
+                names |= {each["metadata"]["name"], each["metadata"]["uid"]}
+                names |= {each["spec"]["holderIdentity"]} if kind == "leases" else set()
+        return names | {holder["metadata"]["uid"]}
+
+    def test_recorded_with_and_without_names(self):
+        names = self.things()
+        home = self.home()
+        paths = [os.path.join(home.folder.path, name) for name in ("plain.jsonl", "bare.jsonl")]
+        recorders = [home.popen("record", path, *more, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                     for path, more in zip(paths, ((), ("--redact",)))]
+        wait_until(lambda: all(Fleet.frames(path) >= 2 for path in paths))
+        self.plane.renew_lease("saiga-other", "okapi-space", holderIdentity="nyala-10", leaseTransitions=1)
+        wait_until(lambda: any(row["holders"] and row["holders"][0]["identity"] == "nyala-10"
+                               for row in self.rows(home).values()))
+        time.sleep(2)
+        live, at = told(home.baton("list", "--json").json), now()
+        time.sleep(1)
+        for each in recorders:
+            each.send_signal(signal.SIGINT)
+            self.assertEqual(each.wait(timeout=20), 0)
+        plain, bare = (home.baton("list", "--json", "--replay", path, "--at", at).json for path in paths)
+        # Who looks once has not seen that the holder changed.
+        row = told(plain)["rows"].pop("lab/lease/okapi-space/saiga-other")
+        self.assertEqual((row[0], row[5][0][0], row[6]), ("HELD", "nyala-10", [("possible-overlap", "warn")]))
+        self.assertEqual(live["rows"].pop("lab/lease/okapi-space/saiga-other")[0], "HELD")
+        replayed = told(plain)
+        replayed["rows"].pop("lab/lease/okapi-space/saiga-other")
+        self.assertEqual(replayed, live)
+        self.assertEqual({row["id"] for row in plain["singletons"] if row["state"] == "DUPLICATE"},
+                         {"lab/cronjob/quagga-space/impala-nightly"})
+
+        def shape(picture):
+            return sorted((row["state"], row["mechanism"], len(row["holders"]), [len(run["pods"]) for run in row["runs"]],
+                           [run["state"] for run in row["runs"]], sorted(f["code"] for f in row["findings"]))
+                          for row in picture["singletons"])
+
+        self.assertEqual(shape(bare), shape(plain))
+        with open(paths[1], encoding="utf-8") as file:
+            text = file.read()
+        self.assertEqual([name for name in sorted(names) if name in text], [])
+        self.assertEqual(kept(*paths), {})
 
 
 class Trouble(unittest.TestCase):
