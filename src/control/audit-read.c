@@ -162,21 +162,36 @@ static void file_line_back(struct acts *a, const char *line, size_t len)
 	json_decref(json);
 }
 
-static void file_acts(struct acts *a, const struct lines *l)
+static void lines_acts(struct acts *a, const char *s, size_t len)
 {
-	const char *s = l->bytes.s;
-	size_t end = l->bytes.len, start;
+	size_t end = len, start;
 
 	/* What is behind the last line break is half a line. */
 	while (end > 0 && s[end - 1] != '\n')
 		end--;
-	a->broken += end < l->bytes.len;
+	a->broken += end < len;
 	while (end > 0 && a->left > 0) {
 		for (start = end - 1; start > 0 && s[start - 1] != '\n';)
 			start--;
 		file_line_back(a, s + start, end - 1 - start);
 		end = start;
 	}
+}
+
+static void acts_release(struct acts *a)
+{
+	while (a->n > 0)
+		json_decref(a->outcomes[--a->n]);
+	free(a->outcomes);
+}
+
+void audit_acts_of(const char *lines, size_t len, size_t max,
+	void (*each)(void *arg, const struct audit_act *act), void *arg)
+{
+	struct acts a = { .each = each, .arg = arg, .left = max };
+
+	lines_acts(&a, lines, len);
+	acts_release(&a);
 }
 
 int audit_acts(const struct audit *audit, size_t max,
@@ -191,12 +206,10 @@ int audit_acts(const struct audit *audit, size_t max,
 
 		rc = lines_load(&l, audit, i, err);
 		if (!rc)
-			file_acts(&a, &l);
+			lines_acts(&a, l.bytes.s, l.bytes.len);
 		str_release(&l.bytes);
 	}
-	while (a.n > 0)
-		json_decref(a.outcomes[--a.n]);
-	free(a.outcomes);
+	acts_release(&a);
 	if (ret_broken)
 		*ret_broken = a.broken;
 	return rc == ERR_NOTFOUND ? 0 : rc;

@@ -98,6 +98,10 @@ struct audit_act {
 int audit_acts(const struct audit *audit, size_t max,
 	void (*each)(void *arg, const struct audit_act *act), void *arg, size_t *ret_broken,
 	struct err *err);
+/* The same of lines that were read from elsewhere (a record), oldest first, each with its line
+ * break. */
+void audit_acts_of(const char *lines, size_t len, size_t max,
+	void (*each)(void *arg, const struct audit_act *act), void *arg);
 /* Calls each with every whole line, oldest first (for `baton audit --json`). */
 int audit_lines(const struct audit *audit, void (*each)(void *arg, const char *line), void *arg,
 	size_t *ret_broken, struct err *err);

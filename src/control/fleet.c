@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "control/audit.h"
 #include "control/memory-file.h"
 #include "control/session.h"
@@ -20,6 +21,7 @@
 
 enum {
 	JOURNAL_MOST = 5000,
+	RECORDED_ACTS_BYTES = 64 * 1024 * 1024,
 	FREE_MOST = 20000,        /* rows */
 	ACTS_WAIT_MS = 12 * 1000, /* longer than the audit's lock is waited for */
 };
@@ -376,6 +378,31 @@ size_t fleet_events(struct fleet *fleet, uint64_t *seq, struct event **ret, size
 	}
 	pthread_mutex_unlock(&fleet->mutex);
 	return n;
+}
+
+size_t fleet_recorded_acts(struct fleet *fleet)
+{
+	return fleet->replay ? replay_n_acts(fleet->replay, clock_mono_ms(fleet->shared.clock)) : 0;
+}
+
+static void add_line(void *arg, const char *line)
+{
+	str_addf(arg, "%s\n", line);
+}
+
+bool fleet_each_recorded_act(struct fleet *fleet, size_t max,
+	void (*each)(void *arg, const struct audit_act *act), void *arg)
+{
+	struct str lines;
+
+	if (!fleet->replay || replay_is_redacted(fleet->replay))
+		return false;
+	str_init(&lines, RECORDED_ACTS_BYTES);
+	/* An act has two lines. */
+	replay_acts(fleet->replay, clock_mono_ms(fleet->shared.clock), 2 * max, add_line, &lines);
+	audit_acts_of(lines.s, lines.len, max, each, arg);
+	str_release(&lines);
+	return true;
 }
 
 struct session *fleet_session(struct fleet *fleet, const char *source, size_t len)

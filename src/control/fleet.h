@@ -9,6 +9,7 @@ struct err;
 struct settings;
 struct report;
 struct replay;
+struct audit_act;
 
 /*
  * All sources at once: a thread for each, which polls, keeps the observation memory, judges, and
@@ -60,6 +61,13 @@ bool fleet_wait_settled(struct fleet *fleet, int64_t deadline_ms);
 /* The events since a number: copies at most max of them, oldest first, and returns how many; *seq
  * moves on. */
 size_t fleet_events(struct fleet *fleet, uint64_t *seq, struct event **ret, size_t max);
+
+/* Of a record: how many lines of the audit came up to what is shown. */
+size_t fleet_recorded_acts(struct fleet *fleet);
+/* Calls each with the newest of those acts, at most max, the newest first (audit.h). False: there
+ * are none in this record, as names were replaced in it. */
+bool fleet_each_recorded_act(struct fleet *fleet, size_t max,
+	void (*each)(void *arg, const struct audit_act *act), void *arg);
 
 /* Whether a recorded source has told what it was at that moment, or later, or will not any more. */
 bool fleet_has_polled(struct fleet *fleet, size_t source, int64_t at_ms);

@@ -1,15 +1,18 @@
 #include "config.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "source/replay-inside.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* What a record that was opened can be asked. */
 
 enum {
-	KIND_TEXT_MAX = 4096,
+	ACT_TEXT_MAX = 2000,
 };
 
 int64_t replay_epoch_us(const struct replay *r)
@@ -112,6 +115,72 @@ struct event_texts {
 	char *source, *id, *what, *text, *holder, *key;
 };
 
+static const char *act_text(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "-";
+}
+
+/* What an act's line tells: that it was confirmed, by whom and why; or what became of it. */
+static void tell_act(struct str *s, const json_t *audit)
+{
+	const json_t *who = json_object_get(audit, "who");
+	const char *outcome = json_string_value(json_object_get(audit, "outcome"));
+	const char *more = json_string_value(json_object_get(audit, outcome ? "answer" : "reason"));
+
+	str_addf(s, "%s ", act_text(audit, "verb"));
+	if (outcome)
+		str_add(s, outcome);
+	else
+		str_addf(s, "begun by %s on %s", act_text(who, "user"), act_text(who, "host"));
+	if (more && *more)
+		str_addf(s, ": %s", more);
+}
+
+/* The audit's times have milliseconds; the line's own is that of the next picture. */
+static int64_t act_time(const json_t *line, const json_t *audit)
+{
+	const char *at = act_text(audit, "at");
+	char text[CLOCK_TEXT_MAX];
+	json_t *whole;
+	int64_t us;
+
+	if (strlen(at) != strlen("2026-01-02T03:04:05.678Z"))
+		return replay_time(json_object_get(line, "at"));
+	snprintf(text, sizeof(text), "%.23s000Z", at);
+	whole = json_string(text);
+	us = replay_time(whole);
+	json_decref(whole);
+	return us;
+}
+
+/* An act as an event of its singleton; NULL: it is of none. */
+static struct event *make_act_event(const json_t *line)
+{
+	const json_t *audit = json_object_get(line, "audit");
+	char *id = replay_text_copy(json_object_get(audit, "id"));
+	size_t len = id ? strcspn(id, "/") : 0;
+	struct event *e = NULL;
+	struct str raw, text;
+	char *source;
+
+	if (id && id[len]) {
+		source = xstrdup(id);
+		source[len] = '\0';
+		str_init(&raw, ACT_TEXT_MAX);
+		str_init(&text, ACT_TEXT_MAX * 4 + 4);
+		tell_act(&raw, audit);
+		text_escape_again(&text, raw.s, ACT_TEXT_MAX);
+		e = event_new(act_time(line, audit), 0, source, id, "act", text.s);
+		str_release(&raw);
+		str_release(&text);
+		free(source);
+	}
+	free(id);
+	return e;
+}
+
 static struct event *make_event(const json_t *line)
 {
 	struct event_texts t = {
@@ -152,7 +221,9 @@ size_t replay_events(const struct replay *r, int64_t now_ms, uint64_t *seq, stru
 
 	while (*seq < end && n < max) {
 		json_t *line = replay_line_at(r, r->events.at[*seq].offset);
-		struct event *e = line ? make_event(line) : NULL;
+		struct event *e = !line                            ? NULL
+				  : json_object_get(line, "audit") ? make_act_event(line)
+								   : make_event(line);
 
 		json_decref(line);
 		++*seq;
@@ -164,20 +235,74 @@ size_t replay_events(const struct replay *r, int64_t now_ms, uint64_t *seq, stru
 	return n;
 }
 
-void replay_acts(const struct replay *r, int64_t now_ms, void (*each)(void *arg, const char *line),
-	void *arg)
+/* ---- acts ---- */
+
+bool replay_is_redacted(const struct replay *r)
 {
-	size_t end = replay_marks_until(&r->acts, now_ms), i;
+	return r->redacted;
+}
 
-	for (i = 0; i < end; i++) {
-		json_t *line = replay_line_at(r, r->acts.at[i].offset);
-		char *audit = json_dumps(json_object_get(line, "audit"), JSON_COMPACT);
+size_t replay_n_acts(const struct replay *r, int64_t now_ms)
+{
+	return replay_marks_until(&r->acts, now_ms);
+}
 
-		if (audit)
-			each(arg, audit);
-		free(audit);
-		json_decref(line);
+static json_t *clean_value(const json_t *value)
+{
+	char *text = replay_text_copy(value);
+	json_t *clean = text                     ? json_string(text)
+			: json_is_integer(value) ? json_copy((json_t *)(uintptr_t)value)
+						 : NULL;
+
+	free(text);
+	return clean;
+}
+
+/* Texts and numbers, and those of its objects: nothing that is deeper is shown. */
+static json_t *clean_act(json_t *audit)
+{
+	json_t *clean = json_object(), *value, *inner, *part;
+	const char *key, *name;
+
+	json_object_foreach(audit, key, value)
+	{
+		if (!json_is_object(value)) {
+			json_object_set_new(clean, key, clean_value(value));
+			continue;
+		}
+		inner = json_object();
+		json_object_foreach(value, name, part)
+			json_object_set_new(inner, name, clean_value(part));
+		json_object_set_new(clean, key, inner);
 	}
+	return clean;
+}
+
+static void tell_line(const struct replay *r, int64_t offset,
+	void (*each)(void *arg, const char *line), void *arg)
+{
+	json_t *line = replay_line_at(r, offset);
+	json_t *audit = json_object_get(line, "audit"), *clean;
+	char *text;
+
+	if (json_is_object(audit)) {
+		clean = clean_act(audit);
+		text = json_dumps(clean, JSON_COMPACT);
+		if (text)
+			each(arg, text);
+		free(text);
+		json_decref(clean);
+	}
+	json_decref(line);
+}
+
+void replay_acts(const struct replay *r, int64_t now_ms, size_t most,
+	void (*each)(void *arg, const char *line), void *arg)
+{
+	size_t end = replay_n_acts(r, now_ms), i;
+
+	for (i = end > most ? end - most : 0; i < end; i++)
+		tell_line(r, r->acts.at[i].offset, each, arg);
 }
 
 /* ---- what was judged ---- */

@@ -156,6 +156,7 @@ static int read_head(struct replay *r, const json_t *head, struct err *err)
 			"the record is damaged: its first line does not say when it began");
 	r->epoch_us = clock_minus(at_us, (int64_t)REPLAY_START_MS * 1000);
 	r->sim = json_is_true(json_object_get(head, "sim"));
+	r->redacted = json_is_true(json_object_get(head, "redacted"));
 	read_roles(r, json_object_get(head, "roles"));
 	read_thresholds(r, json_object_get(head, "thresholds"));
 	return read_sources(r, json_object_get(head, "sources"), err);
@@ -291,6 +292,14 @@ static void walk_event(struct walk *w, const struct seen_line *l, int64_t offset
 	note_moment(w);
 }
 
+/* An act is to be seen where acts are, and among the events. */
+static void walk_act(struct walk *w, int64_t offset)
+{
+	mark_add(w, &w->r->acts, offset);
+	mark_add(w, &w->r->events, offset);
+	note_moment(w);
+}
+
 static void walk_role(struct walk *w, const struct seen_line *l, int64_t offset)
 {
 	size_t i;
@@ -352,7 +361,7 @@ static void walk_line(struct walk *w, const char *text, size_t len, int64_t offs
 	else if (json_is(&l.kind, "event"))
 		walk_event(w, &l, offset);
 	else if (json_is(&l.kind, "act"))
-		mark_add(w, &w->r->acts, offset);
+		walk_act(w, offset);
 	else if (json_is(&l.kind, "role"))
 		walk_role(w, &l, offset);
 	else if (json_is(&l.kind, "end"))

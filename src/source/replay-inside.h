@@ -71,6 +71,7 @@ struct replay {
 	bool sim; /* of a built-in fleet */
 	int64_t epoch_us;
 	int64_t last_ms;
+	bool redacted;
 	struct replay_track *tracks;
 	size_t n_tracks;
 	struct role *roles;

@@ -55,9 +55,14 @@ int64_t replay_finding_ms(const struct replay *r, int64_t at_ms, bool back);
  * last `most`. */
 size_t replay_events(const struct replay *r, int64_t now_ms, uint64_t *seq, struct event **ret,
 	size_t max, size_t most);
-/* Calls each with the audit's lines up to a moment, oldest first. */
-void replay_acts(const struct replay *r, int64_t now_ms, void (*each)(void *arg, const char *line),
-	void *arg);
+/* Whether names were replaced in it, and acts left out. */
+bool replay_is_redacted(const struct replay *r);
+/* How many of the audit's lines came up to a moment. */
+size_t replay_n_acts(const struct replay *r, int64_t now_ms);
+/* Calls each with the last `most` of them, oldest first; their texts are sanitised again. What is
+ * no JSON object is left out. */
+void replay_acts(const struct replay *r, int64_t now_ms, size_t most,
+	void (*each)(void *arg, const char *line), void *arg);
 /* The verdict on a role, and across a source, at a moment: one reference; NULL: none. */
 struct row *replay_role(const struct replay *r, int64_t now_ms, const char *name);
 struct row *replay_cross(const struct replay *r, int64_t now_ms, const char *source);

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "control/audit.h"
+#include "control/fleet.h"
 #include "tui/actions.h"
 
 #include <stdio.h>
@@ -106,4 +107,23 @@ bool actions_refresh(struct actions *a, const char *folder, bool sim)
 	}
 	audit_release(&audit);
 	return anew;
+}
+
+bool actions_refresh_past(struct actions *a, struct fleet *fleet)
+{
+	int64_t n = (int64_t)fleet_recorded_acts(fleet);
+	const char *none = "Nothing was done with baton up to this moment of the record, on the "
+			   "machine where it was made.";
+
+	if (a->read && n == a->size)
+		return false;
+	actions_clear(a);
+	if (!fleet_each_recorded_act(fleet, ACTIONS_MOST, take, a))
+		none = "Names were replaced in this record (--redact), and what was done is left "
+		       "out.";
+	if (!a->n)
+		snprintf(a->error, sizeof(a->error), "%s", none);
+	a->size = n;
+	a->read = true;
+	return true;
 }

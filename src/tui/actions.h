@@ -25,6 +25,8 @@ struct actions {
 	bool read; /* at least once */
 };
 
+struct fleet;
+
 enum {
 	ACTIONS_MOST = 500
 };
@@ -35,5 +37,7 @@ void actions_release(struct actions *a);
  * state folder; sim: of the built-in fleet. Returns whether anything changed.
  */
 bool actions_refresh(struct actions *a, const char *folder, bool sim);
+/* The same for a record: what was done up to the moment that is shown. */
+bool actions_refresh_past(struct actions *a, struct fleet *fleet);
 
 #endif

@@ -156,14 +156,11 @@ static void refresh_actions(struct console *k)
 {
 	const struct view_ops *ops = console_view(k)->ops;
 
-	/* Those of this machine are not those of a record. */
-	if (k->settings->past) {
-		snprintf(k->actions.error, sizeof(k->actions.error),
-			"this is a record: what was done stands in its lines of the kind act");
-		k->actions.read = true;
+	if (ops != &view_actions_ops)
 		return;
-	}
-	if (ops != &view_actions_ops || !actions_refresh(&k->actions, NULL, k->settings->sim))
+	/* Those of this machine are not those of a record. */
+	if (k->settings->past ? !actions_refresh_past(&k->actions, k->fleet)
+			      : !actions_refresh(&k->actions, NULL, k->settings->sim))
 		return;
 	console_model(k);
 	ops->sync(console_view_state(k), &k->model);

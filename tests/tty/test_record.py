@@ -72,8 +72,47 @@ class Record(unittest.TestCase):
             p.keys(":speed 0.5\r").wait("[REPLAY x0.5]")
             p.keys("R").wait("this is a record already")
             p.keys("a").wait("this is a record of what was")
-            p.keys("5").wait("in its lines of the kind act")
+            p.keys("5").wait("Nothing was done with baton up to this moment")
             p.keys("1").keys("q")
+            self.assertEqual(p.end(), 0)
+
+    def test_what_was_done_is_shown_at_its_time(self):
+        path = os.path.join(self.home.folder.path, "r.jsonl")
+        self.assertEqual(self.home.baton("record", path, "--sim", "demo", "--at", "2m").code, 0)
+        with open(path, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        id = "orders/orders:1000"
+        intent = {"schema": "baton/1", "at": "2026-03-03T08:59:25.250Z", "n": 7, "phase": "intent", "id": id, "verb": "release",
+                  "target": {"identity": "invoicer-1", "key": "4711@1"}, "request": "pg_terminate_backend\u001b[31m",
+                  "reason": "it \u001b]0;hangs", "who": {"user": "zoe", "host": "desk"}, "outcome": None, "evidence": [[[{}]]]}
+        outcome = {**intent, "at": "2026-03-03T08:59:26.000Z", "phase": "outcome", "outcome": "done", "answer": "it let go"}
+        place = next(i for i, line in enumerate(lines) if line["line"] == "frame" and line["t"] >= 61000)
+        for each in (outcome, intent):
+            lines.insert(place, {"t": lines[place - 1]["t"], "line": "act", "at": "2026-03-03T08:59:26.000000Z", "audit": each})
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+        with console(self.home, "replay", path, rows=40, columns=140) as p:
+            p.wait("[REPLAY x1]").keys("Z").wait("[PAUSED]")
+            p.keys(":seek start\r").wait("08:58:25").keys("5").wait("Nothing was done with baton up to this moment")
+            p.keys(":seek end\r").wait("pg_terminate_backend\\x1b[31m").wait("it let go").wait("zoe on desk")
+            self.assertNotIn(b"\x1b]0;hangs", p.raw)
+            p.keys(":seek start\r").wait("Nothing was done with baton up to this moment")
+            p.keys(":seek end\r").keys("3").keys("/act\r").wait("release begun by zoe on desk: it \\x1b]0;hangs").wait("release done: it let go")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+        told = self.home.baton("show", id, "--replay", path, "--json").json["history"]
+        self.assertEqual([(each["at"][:23], each["text"]) for each in told if each["what"] == "act"], [
+            ("2026-03-03T08:59:25.250", "release begun by zoe on desk: it \\x1b]0;hangs"),
+            ("2026-03-03T08:59:26.000", "release done: it let go")])
+        before = self.home.baton("show", id, "--replay", path, "--json", "--at", "30s").json["history"]
+        self.assertNotIn("act", [each["what"] for each in before])
+
+    def test_a_record_without_names_says_that_acts_are_left_out(self):
+        path = os.path.join(self.home.folder.path, "r.jsonl")
+        self.assertEqual(self.home.baton("record", path, "--sim", "demo", "--at", "5s", "--redact").code, 0)
+        with console(self.home, "replay", path) as p:
+            p.wait("[REPLAY x1]").keys("5").wait("what was done is left out")
+            p.keys("q")
             self.assertEqual(p.end(), 0)
 
     def test_live_time_can_not_be_driven(self):
