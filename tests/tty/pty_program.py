@@ -1,5 +1,6 @@
 """A program in a pseudo-terminal of its own, with the screen that it draws."""
 
+import codecs
 import errno
 import fcntl
 import os
@@ -58,6 +59,8 @@ class Program:
         self.size(rows, columns)
         self.before = termios.tcgetattr(self.tty)
         self.raw = b""
+        # A read may end within a character.
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.ended = None
         tell, told = os.pipe()
         self.leader = self.pid = os.fork()
@@ -99,7 +102,7 @@ class Program:
                 raise
             return False
         self.raw += data
-        self.screen.feed(data.decode("utf-8", "replace"))
+        self.screen.feed(self.decoder.decode(data))
         return bool(data)
 
     def wait(self, what, seconds=PATIENCE):
