@@ -6,9 +6,11 @@
 #include "base/str.h"
 #include "source/sim-host.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 
 enum {
 	SPEED_REAL = 1000,
@@ -300,4 +302,16 @@ void look_close(struct look *look)
 	if (all)
 		look_unload(look);
 	*look = (struct look){ .settings = NULL };
+}
+
+int look_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	return signalfd(-1, &set, SFD_CLOEXEC);
 }

@@ -7,27 +7,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum {
 	BOARD_EVERY_MS = 50, /* boards that come faster are taken together */
 };
-
-/* SIGINT, SIGTERM and SIGHUP become readable. */
-static int record_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC);
-}
 
 /* What a recording waits for. */
 enum {
@@ -117,7 +102,7 @@ static int record_run(struct cli *cli)
 	struct recording rec;
 	struct err err = { 0 };
 	struct look look;
-	int signals = record_signals();
+	int signals = look_signals();
 	int code = look_open(&look, cli, false, false, NULL);
 
 	if (code)

@@ -5,9 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 /* What is watched: the last board that was told, and where lines go. */
@@ -202,19 +200,6 @@ static void watch_board(struct watch *w, struct board *board)
 	w->told = board;
 }
 
-/* SIGINT, SIGTERM and SIGHUP become readable: there is nothing for a handler to do. */
-static int watch_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC);
-}
-
 /* Until a signal, an output that failed, or a reader that went away. */
 static void watch_loop(struct watch *w, int signals)
 {
@@ -299,7 +284,7 @@ static void watch_record(struct watch *w, int signals)
 static int watch_run(struct cli *cli)
 {
 	struct watch w = { .cli = cli, .style = cli_style(cli) };
-	int signals = watch_signals();
+	int signals = look_signals();
 	int code;
 
 	if (cli->replay)

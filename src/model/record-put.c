@@ -155,6 +155,15 @@ void put_number(struct record_writer *w, int64_t value)
 		put_int(w, value);
 }
 
+void put_tristate(struct record_writer *w, const char *key, enum tristate value)
+{
+	put_key(w, key);
+	if (value == TRI_UNKNOWN)
+		put_null(w);
+	else
+		put_bool(w, value == TRI_YES);
+}
+
 void put_line(struct record_writer *w, const char *kind)
 {
 	str_clear(&w->text);

@@ -28,6 +28,8 @@ void put_time(struct record_writer *w, int64_t wall_us);
 void put_moment(struct record_writer *w, int64_t mono_ms);
 /* TIME_UNKNOWN is null. */
 void put_number(struct record_writer *w, int64_t value);
+/* A member that is true, false, or null: not known. */
+void put_tristate(struct record_writer *w, const char *key, enum tristate value);
 
 /* Begins the line of that kind, with its time. */
 void put_line(struct record_writer *w, const char *kind);

@@ -178,15 +178,6 @@ static void put_schedule(struct record_writer *w, const struct row *row)
 	put_close(w, '}');
 }
 
-static void put_tristate(struct record_writer *w, const char *key, enum tristate value)
-{
-	put_key(w, key);
-	if (value == TRI_UNKNOWN)
-		put_null(w);
-	else
-		put_bool(w, value == TRI_YES);
-}
-
 /* A count; negative: it was not told. */
 static void put_count(struct record_writer *w, const char *key, int32_t count)
 {
@@ -200,13 +191,26 @@ static void put_when(struct record_writer *w, const char *key, int64_t at_us)
 	put_time(w, at_us);
 }
 
-static void put_pod(struct record_writer *w, const struct pod *p)
+/* Begins the object of a run or a pod. */
+static void put_named(struct record_writer *w, const char *name, const char *key)
 {
 	put_open(w, '{');
 	put_key(w, "name");
-	put_name(w, p->name);
+	put_name(w, name);
 	put_key(w, "key");
-	put_path(w, p->key);
+	put_path(w, key);
+}
+
+static void put_span(struct record_writer *w, int64_t start_us, int64_t end_us, int64_t deleted_us)
+{
+	put_when(w, "start", start_us);
+	put_when(w, "end", end_us);
+	put_when(w, "deleted", deleted_us);
+}
+
+static void put_pod(struct record_writer *w, const struct pod *p)
+{
+	put_named(w, p->name, p->key);
 	put_key(w, "node");
 	put_name(w, p->node);
 	put_key(w, "reason");
@@ -218,9 +222,7 @@ static void put_pod(struct record_writer *w, const struct pod *p)
 	put_bool(w, p->node_gone);
 	put_count(w, "containers_running", p->containers_running);
 	put_count(w, "restarts", p->restarts);
-	put_when(w, "start", p->start_us);
-	put_when(w, "end", p->end_us);
-	put_when(w, "deleted", p->deleted_us);
+	put_span(w, p->start_us, p->end_us, p->deleted_us);
 	put_key(w, "detail");
 	put_details(w, p->details, p->n_details);
 	put_close(w, '}');
@@ -230,11 +232,7 @@ static void put_run(struct record_writer *w, const struct run *r)
 {
 	uint32_t n = most_of(w, r->n_pods), i;
 
-	put_open(w, '{');
-	put_key(w, "name");
-	put_name(w, r->name);
-	put_key(w, "key");
-	put_path(w, r->key);
+	put_named(w, r->name, r->key);
 	put_key(w, "state");
 	put_text(w, run_state_word(r->state));
 	put_tristate(w, "listed", r->listed);
@@ -243,9 +241,7 @@ static void put_run(struct record_writer *w, const struct run *r)
 	put_count(w, "attempts", r->attempts);
 	put_when(w, "slot", r->slot_us);
 	put_when(w, "created", r->created_us);
-	put_when(w, "start", r->start_us);
-	put_when(w, "end", r->end_us);
-	put_when(w, "deleted", r->deleted_us);
+	put_span(w, r->start_us, r->end_us, r->deleted_us);
 	put_key(w, "deadline_s");
 	put_number(w, r->deadline_s);
 	put_key(w, "parallelism");

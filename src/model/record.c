@@ -69,15 +69,6 @@ static void put_source_fact(struct record_writer *w, const struct snapshot *snap
 	put_close(w, '}');
 }
 
-static void put_yes_no(struct record_writer *w, const char *key, enum tristate value)
-{
-	put_key(w, key);
-	if (value == TRI_UNKNOWN)
-		put_null(w);
-	else
-		put_bool(w, value == TRI_YES);
-}
-
 static void put_role(struct record_writer *w, const struct role *role)
 {
 	size_t i;
@@ -87,8 +78,8 @@ static void put_role(struct record_writer *w, const struct role *role)
 	put_name(w, role->name);
 	put_key(w, "harm");
 	put_text(w, harm_word(role->harm));
-	put_yes_no(w, "idempotent", role->idempotent);
-	put_yes_no(w, "fenced", role->fenced);
+	put_tristate(w, "idempotent", role->idempotent);
+	put_tristate(w, "fenced", role->fenced);
 	put_key(w, "witnesses");
 	put_open(w, '[');
 	for (i = 0; i < role->n_witnesses; i++)
