@@ -95,6 +95,8 @@ void session_row_gone(struct session *s, const char *id)
 		picture_remove(&s->picture, id);
 		return;
 	}
+	if (map_get(&s->ghosts, id, strlen(id)))
+		return; /* told once more: it is a row that nobody holds already */
 	memory_observe_gone(&s->memory, id, session_now_ms(s), session_now_us(s), &observed);
 	session_event_gone(s, id, &observed);
 	ghost = ghost_wanted(s, r) && ghost_add(s, id) ? ghost_singleton(s, r) : NULL;

@@ -62,7 +62,7 @@ class Screen:
                 else:
                     self.osc.append(match.group(1))
                 i = match.end()
-            elif len(text) - i < 2 or text[i + 1] in "[]" and len(text) - i < 4096:
+            elif len(text) - i < (3 if text[i + 1:i + 2] in "()*+" else 2) or text[i + 1] in "[]" and len(text) - i < 4096:
                 self.left = text[i:]
                 return
             else:

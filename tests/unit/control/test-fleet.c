@@ -247,6 +247,9 @@ static void a_change_and_a_drop_reach_the_board(void **state)
 	hold(&f.script, 0, "a", NULL, 0);
 	/* An election that nobody holds stays as a row. */
 	wait_for_state(f.fleet, "test/a", STATE_FREE);
+	/* Told once more that it is gone, it is no less a row. */
+	wait_for_polls(&f.script, 3);
+	wait_for_state(f.fleet, "test/a", STATE_FREE);
 	hold(&f.script, 0, "a", "node-2", 9);
 	wait_for_state(f.fleet, "test/a", STATE_HELD);
 	assert_true(saw_event(f.fleet, "took", "node-2"));
