@@ -122,6 +122,22 @@ size_t fleet_events(struct fleet *f, uint64_t *seq, struct event **ret, size_t m
 	return n;
 }
 
+size_t fleet_recorded_acts(struct fleet *f)
+{
+	(void)f;
+	return 0;
+}
+
+bool fleet_each_recorded_act(struct fleet *f, size_t max,
+	void (*each)(void *arg, const struct audit_act *act), void *arg)
+{
+	(void)f;
+	(void)max;
+	(void)each;
+	(void)arg;
+	return true;
+}
+
 void fleet_poll_now(struct fleet *f, const char *source)
 {
 	(void)f;
