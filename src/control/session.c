@@ -70,9 +70,7 @@ static struct singleton *ghost_singleton(struct session *s, const struct remembe
 	}
 	draft_begin(d, r->mechanism, s->config->name, raw.s, raw.len);
 	if (r->has_highest)
-		draft_token(d,
-			r->mechanism == MECH_ZK_ELECTION ? TOKEN_CZXID : TOKEN_CREATE_REVISION,
-			r->highest_token);
+		draft_token(d, mechanism_word(r->mechanism)->token, r->highest_token);
 	draft_int(d, DETAIL_REMEMBERED, 1);
 	str_release(&raw);
 	return draft_finish(d);

@@ -8,7 +8,8 @@
 #include <strings.h>
 
 static const struct word mechanism_words[] = {
-#define MECHANISM(id, w, keep, h) [MECH_##id] = { .word = (w), .help = (h), .stays = (keep) },
+#define MECHANISM(id, w, keep, t, h) \
+	[MECH_##id] = { .word = (w), .help = (h), .stays = (keep), .token = TOKEN_##t },
 #include "model/mechanisms.def"
 #undef MECHANISM
 };

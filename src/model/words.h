@@ -8,7 +8,7 @@
  * in JSON, the help.
  */
 enum mechanism {
-#define MECHANISM(id, word, stays, help) MECH_##id,
+#define MECHANISM(id, word, stays, token, help) MECH_##id,
 #include "model/mechanisms.def"
 #undef MECHANISM
 	MECH_COUNT
@@ -75,6 +75,7 @@ struct word {
 	enum severity severity; /* findings only: the usual one */
 	enum detail_type type;  /* details only */
 	bool stays;             /* mechanisms only: a free one remains a row */
+	enum token_kind token;  /* mechanisms only */
 };
 
 /* One row of the tables; never NULL for a valid id. */

@@ -117,7 +117,7 @@ static void script_put(struct script *s, struct round *r, int i)
 	}
 
 	draft_begin(d, s->mechanism, s->source, s->names[i], strlen(s->names[i]));
-	draft_token(d, TOKEN_CREATE_REVISION, s->tokens[i]);
+	draft_token(d, mechanism_word(s->mechanism)->token, s->tokens[i]);
 	snprintf(key, sizeof(key), "rev:%lld", (long long)s->tokens[i]);
 	draft_claim(d, CLAIM_HOLDER, s->holders[i], strlen(s->holders[i]), key);
 	draft_int(d, DETAIL_LEASE, 0x694d);

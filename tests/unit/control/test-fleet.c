@@ -257,6 +257,36 @@ static void a_change_and_a_drop_reach_the_board(void **state)
 	end(&f);
 }
 
+/* The highest token that was seen is still of the kind that the mechanism has. */
+static void a_row_that_nobody_holds_keeps_its_kind_of_token(void **state)
+{
+	static const enum mechanism mechanisms[] = { MECH_ETCD_ELECTION, MECH_ZK_ELECTION,
+		MECH_SQL_LEASE };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(mechanisms); i++) {
+		struct script_fleet f = { .both = false };
+		struct board *board;
+		const struct row *row;
+
+		script_init(&f.script);
+		f.script.mechanism = mechanisms[i];
+		f.script.dropping = true;
+		hold(&f.script, 0, "a", "node-1", 5);
+		script_fleet_start(&f, NULL, false);
+		wait_for_state(f.fleet, "test/a", STATE_HELD);
+		hold(&f.script, 0, "a", NULL, 0);
+		wait_for_state(f.fleet, "test/a", STATE_FREE);
+		board = fleet_board(f.fleet);
+		row = board_find(board, "test/a", NULL);
+		assert_int_equal(row->s->token, 5);
+		assert_int_equal(row->s->token_kind, mechanism_word(mechanisms[i])->token);
+		board_unref(board);
+		end(&f);
+	}
+}
+
 static void runs_are_told_as_they_begin_and_end(void **state)
 {
 	struct script_fleet f = { .both = false };
@@ -540,6 +570,7 @@ int main(void)
 		cmocka_unit_test(a_hung_poll_ends_when_we_stop),
 		cmocka_unit_test(a_deaf_thread_is_left_behind),
 		cmocka_unit_test(a_change_and_a_drop_reach_the_board),
+		cmocka_unit_test(a_row_that_nobody_holds_keeps_its_kind_of_token),
 		cmocka_unit_test(runs_are_told_as_they_begin_and_end),
 		cmocka_unit_test(a_lease_is_not_stale_while_its_source_fails),
 		cmocka_unit_test(a_lock_without_a_name_does_not_stay),
