@@ -159,15 +159,18 @@ static bool same_details(const struct detail *a, const struct detail *b, size_t 
 	return true;
 }
 
-static bool same_finding(const struct finding *a, const struct finding *b)
+/* Sentences that are not written, as names are replaced, are no difference either. */
+static bool same_finding(
+	const struct record_writer *w, const struct finding *a, const struct finding *b)
 {
 	return a->code == b->code && a->severity == b->severity && a->since_us == b->since_us &&
-	       a->n_evidence == b->n_evidence && same_text(a->text, b->text) &&
-	       same_text(a->advice, b->advice) &&
+	       a->n_evidence == b->n_evidence &&
+	       (w->redact || (same_text(a->text, b->text) && same_text(a->advice, b->advice))) &&
 	       same_details(a->evidence, b->evidence, a->n_evidence);
 }
 
-static bool same_verdict(const struct verdict *a, const struct verdict *b)
+static bool same_verdict(
+	const struct record_writer *w, const struct verdict *a, const struct verdict *b)
 {
 	uint32_t i;
 
@@ -179,17 +182,18 @@ static bool same_verdict(const struct verdict *a, const struct verdict *b)
 		!same_text(a->role, b->role) || !same_text(a->fit, b->fit))
 		return false;
 	for (i = 0; i < a->n_findings; i++)
-		if (!same_finding(&a->findings[i], &b->findings[i]))
+		if (!same_finding(w, &a->findings[i], &b->findings[i]))
 			return false;
 	return true;
 }
 
-bool record_same_row(const struct row *a, const struct row *b)
+/* Whether two rows tell the same; clocks that only say when we looked are no difference. */
+static bool same_row(const struct record_writer *w, const struct row *a, const struct row *b)
 {
 	if (a == b)
 		return true;
 	return a && b && a->s->hash == b->s->hash && strcmp(a->s->id, b->s->id) == 0 &&
-	       same_verdict(&a->v, &b->v);
+	       same_verdict(w, &a->v, &b->v);
 }
 
 /* A row as it is, and as it was; now NULL: it is gone. */
@@ -230,8 +234,8 @@ static void note_rows(struct map *rows, const struct snapshot *snap, const struc
 	}
 }
 
-static void find_changes(
-	struct changes *c, const struct snapshot *before, const struct snapshot *now)
+static void find_changes(const struct record_writer *w, struct changes *c,
+	const struct snapshot *before, const struct snapshot *now)
 {
 	struct map old;
 	struct map_entry *e;
@@ -247,7 +251,7 @@ static void find_changes(
 			const struct row *row = chunk->rows[k];
 			const struct row *was = map_remove(&old, row->s->id, strlen(row->s->id));
 
-			if (!record_same_row(was, row))
+			if (!same_row(w, was, row))
 				changes_add(c, row, was);
 		}
 	}
@@ -271,12 +275,13 @@ static bool same_hidden(const struct snapshot *a, const struct snapshot *b)
 	return true;
 }
 
-static bool same_head(const struct snapshot *a, const struct snapshot *b)
+static bool same_head(
+	const struct record_writer *w, const struct snapshot *a, const struct snapshot *b)
 {
 	return a && a->state == b->state && a->live == b->live && same_text(a->error, b->error) &&
 	       (!b->error || a->error_since_us == b->error_since_us) &&
 	       same_text(a->server, b->server) && same_hidden(a, b) &&
-	       record_same_row(a->self, b->self);
+	       same_row(w, a->self, b->self);
 }
 
 static void put_hidden(struct record_writer *w, const struct snapshot *snap)
@@ -360,7 +365,7 @@ static void put_frame(struct record_writer *w, const struct snapshot *snap,
 	put_int(w, (int64_t)c->gone);
 	put_key(w, "seen");
 	put_moment(w, snap->picture_ms);
-	if (!same_head(before, snap))
+	if (!same_head(w, before, snap))
 		put_head(w, snap);
 	put_line_end(w);
 }
@@ -417,8 +422,8 @@ void record_snapshot(
 	record_now(w, board);
 	if (snap == before)
 		return;
-	find_changes(&c, before, snap);
-	if (before && !c.n && same_head(before, snap)) {
+	find_changes(w, &c, before, snap);
+	if (before && !c.n && same_head(w, before, snap)) {
 		if (snap->picture_ms != before->picture_ms) {
 			put_line(w, "seen");
 			put_key(w, "source");
@@ -452,11 +457,11 @@ static void put_judged_line(struct record_writer *w, const char *kind, const cha
 	put_line_end(w);
 }
 
-static bool same_judged(const struct row *a, const struct row *b)
+static bool same_judged(const struct record_writer *w, const struct row *a, const struct row *b)
 {
 	if (!a || !b)
 		return a == b;
-	return a == b || same_verdict(&a->v, &b->v);
+	return a == b || same_verdict(w, &a->v, &b->v);
 }
 
 void record_verdicts(struct record_writer *w, const struct board *board, const struct board *before)
@@ -467,14 +472,14 @@ void record_verdicts(struct record_writer *w, const struct board *board, const s
 	for (i = 0; i < board->n_roles && i < RECORD_ROLES_MAX; i++) {
 		const struct row *was = before ? before->roles[i].self : NULL;
 
-		if (!same_judged(was, board->roles[i].self))
+		if (!same_judged(w, was, board->roles[i].self))
 			put_judged_line(w, "role", "role", board->roles[i].role->name,
 				board->roles[i].self);
 	}
 	for (i = 0; i < board->n_snapshots && i < RECORD_SOURCES_MAX; i++) {
 		const struct row *was = before ? before->cross[i] : NULL;
 
-		if (!same_judged(was, board->cross[i]))
+		if (!same_judged(w, was, board->cross[i]))
 			put_judged_line(
 				w, "cross", "source", board->snapshots[i]->source, board->cross[i]);
 	}

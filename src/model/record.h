@@ -57,9 +57,6 @@ void record_act(struct record_writer *w, const char *audit_line);
 /* The last line: why it ends, in a word: "stopped", "full". */
 void record_end(struct record_writer *w, const char *why);
 
-/* Whether two rows tell the same; clocks that only say when we looked are no difference. */
-bool record_same_row(const struct row *a, const struct row *b);
-
 /* Of the details of type MS, those that are moments of our monotonic clock. */
 bool record_is_moment(enum detail_id id);
 

@@ -321,6 +321,69 @@ static void redacted_holds_no_name(void **state)
 	board_unref(board);
 }
 
+/* One row, of which a finding says that; as of that moment. */
+static struct board *board_that_says(const char *sentence, int64_t now_ms)
+{
+	struct thresholds thresholds = thresholds_default();
+	struct snapshot head = { .source = "orders",
+		.kind = "postgres",
+		.state = SOURCE_OK,
+		.picture_ms = now_ms,
+		.error_since_us = TIME_UNKNOWN };
+	struct draft *d = draft_new();
+	struct verdict_draft v;
+	struct picture pic;
+	struct snapshot *snap;
+	struct board *board;
+
+	verdict_draft_init(&v);
+	verdict_draft_begin(&v);
+	verdict_add(&v, FINDING_IDLE_HOLDER, SEVERITY_WARN, NOW_US, "%s", sentence);
+	verdict_advise(&v, "ask about %s", sentence);
+	picture_init(&pic);
+	picture_put(&pic, nothing(d));
+	picture_judged(&pic, 0, row_new(singleton_ref(pic.slots[0].s), &v));
+	snap = picture_publish(&pic, &head);
+	board = board_compose(&snap, 1, NULL, 0, &thresholds, NULL, NULL, now_ms, NOW_US);
+	picture_release(&pic);
+	verdict_draft_release(&v);
+	draft_free(d);
+	return board;
+}
+
+/* A sentence that is not written is no difference: a line that tells nothing is none. */
+static void a_changed_sentence_is_told_where_sentences_are(void **state)
+{
+	struct board *before = board_that_says("idle for 5m", NOW_MS);
+	struct board *after = board_that_says("idle for 6m", NOW_MS + 60000);
+	struct redact *redact = redact_new();
+	bool bare;
+
+	(void)state;
+	for (bare = false;; bare = true) {
+		struct record_writer w;
+		struct str text;
+
+		str_init(&text, 1024 * 1024);
+		record_init(&w, before, add_line, &text, bare ? redact : NULL);
+		record_snapshot(&w, before, 0, NULL);
+		str_clear(&text);
+		record_snapshot(&w, after, 0, before->snapshots[0]);
+		if (bare)
+			assert_string_equal(text.s, "{\"t\":60000,\"line\":\"seen\",\"source\":"
+						    "\"name-1\",\"seen\":60000}\n");
+		else
+			assert_non_null(strstr(text.s, "idle for 6m"));
+		record_release(&w);
+		str_release(&text);
+		if (bare)
+			break;
+	}
+	redact_free(redact);
+	board_unref(before);
+	board_unref(after);
+}
+
 /* ---- changes, and what is damaged ---- */
 
 #define HEAD                                                                               \
@@ -442,6 +505,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_comes_back),
 		cmocka_unit_test(redacted_holds_no_name),
+		cmocka_unit_test(a_changed_sentence_is_told_where_sentences_are),
 		cmocka_unit_test(moments),
 	};
 
