@@ -14,6 +14,7 @@ enum {
 	PARTITION_MS = 30 * 1000,
 	SKEW_MS = 90 * 1000,
 	DRAIN_MS = 60 * 1000,
+	TEXT_MOST = 400
 };
 
 /* ---- what they do ---- */
@@ -132,17 +133,34 @@ static const struct breaking *breaking_of(enum verb verb)
 	return &breakings[i];
 }
 
-static void plan_it(struct sim_source *s, const struct order *order, struct plan *plan)
+/* The process behind it, to which that can be done now. NULL: there is none, and why says what is
+ * so; a sentence. */
+static struct process *find_process(
+	struct sim_source *s, const struct order *order, struct str *why)
 {
 	struct process *p = s->view->behind(s, order->s, order->key);
-	const struct breaking *b = breaking_of(order->verb);
 
+	if (!p)
+		str_add(why, "no process of this fleet is behind it now");
+	else if (!process_lives(p))
+		str_addf(why, "%s, which is behind it, does not run", p->thing.name);
+	else if (order->verb == VERB_KILL_CONNECTION && kill_connections(s->world, p, true))
+		str_addf(why, "%s has no connection that could be cut", p->thing.name);
+	else
+		return p;
+	return NULL;
+}
+
+static void plan_it(struct sim_source *s, const struct order *order, struct plan *plan)
+{
+	const struct breaking *b = breaking_of(order->verb);
+	struct process *p;
+	struct str why;
+
+	str_init(&why, TEXT_MOST);
+	p = find_process(s, order, &why);
 	if (!p) {
-		plan_refuse(plan, "no process of this fleet is behind it now");
-	} else if (!process_lives(p)) {
-		plan_refuse(plan, "%s, which is behind it, does not run", p->thing.name);
-	} else if (order->verb == VERB_KILL_CONNECTION && kill_connections(s->world, p, true)) {
-		plan_refuse(plan, "%s has no connection that could be cut", p->thing.name);
+		plan_refuse(plan, "%s", why.s);
 	} else {
 		plan_text(&plan->request, "%s %s (process %d on %s)%s", b->does, p->thing.name,
 			p->pid, p->machine->thing.name, b->further);
@@ -150,6 +168,7 @@ static void plan_it(struct sim_source *s, const struct order *order, struct plan
 		plan_text(&plan->guarded_by, "that this process was not started again since");
 		plan->permission = TRI_YES;
 	}
+	str_release(&why);
 }
 
 static int break_plan(
@@ -164,18 +183,30 @@ static int break_plan(
 	return 0;
 }
 
+/* Whether it is the process and the life that the plan was made for. */
+static bool is_as_planned(const struct process *p, const struct plan *plan)
+{
+	char *name;
+	uint32_t life = (uint32_t)strtoul(plan->guard, &name, 10);
+
+	return p->life == life && str_eq(p->thing.name, name + 1);
+}
+
 static int break_send(void *state, struct round *r, const struct order *order,
 	const struct plan *plan, struct effect *effect, struct err *err)
 {
 	struct sim_source *s = sim_enter(state);
-	char *name;
-	uint32_t life = (uint32_t)strtoul(plan->guard, &name, 10);
-	struct process *p = process_find(s->world, name + 1);
+	struct process *p = find_process(s, order, &effect->answer);
 
 	(void)r;
 	(void)err;
 	effect->kind = EFFECT_CHANGED;
-	if (p && p->life == life && process_lives(p)) {
+	if (p && !is_as_planned(p, plan))
+		str_addf(&effect->answer, "behind it is another process now, %s (process %d)",
+			p->thing.name, p->pid);
+	if (effect->answer.len) {
+		str_add(&effect->answer, ": nothing was done");
+	} else {
 		breaking_of(order->verb)->act(s->world, p);
 		effect->kind = EFFECT_DONE;
 		sim_acted(s, order, "%s", plan->request);

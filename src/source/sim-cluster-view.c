@@ -417,13 +417,36 @@ static const struct claim *claim_of(const struct singleton *row, const char *key
 	return key ? NULL : singleton_holder(row);
 }
 
+/* Whether a Lease still names whom the row says, and is no other of that name. */
+static bool lease_names(
+	const struct cluster *c, const struct singleton *row, const struct claim *claim)
+{
+	const struct cluster_object *o =
+		cluster_by_uid(c, CLUSTER_LEASE, singleton_text(row, DETAIL_UID, ""));
+	const struct lease_record *record;
+
+	if (!o)
+		return false;
+	record = &((const struct cluster_lease *)o)->record;
+	return record->transitions == row->token &&
+	       str_eq(cluster_identity_text(c, record->holder), claim->identity);
+}
+
+static struct process *lease_process(
+	const struct cluster *c, const struct singleton *row, const struct claim *claim)
+{
+	if (!claim || (claim->kind == CLAIM_HOLDER && !lease_names(c, row, claim)))
+		return NULL;
+	return lease_client_process(c, claim->identity);
+}
+
 struct process *sim_cluster_behind(
 	struct sim_source *s, const struct singleton *row, const char *key)
 {
 	const struct claim *claim = claim_of(row, key);
 
 	if (row->mechanism == MECH_K8S_LEASE)
-		return claim ? lease_client_process(cluster_of(s), claim->identity) : NULL;
+		return lease_process(cluster_of(s), row, claim);
 	if (!key && claim)
 		key = claim->key;
 	if (!key || strncmp(key, "uid:", 4) != 0)

@@ -379,7 +379,7 @@ static int fleet_tell(struct sim_source *s, struct round *r, struct err *err)
 
 /* ---- acts ---- */
 
-/* What a row stands for now; *ret_kind says how. NULL: it is gone. */
+/* What a row stands for now; *ret_kind says how. NULL: it is gone, or has no row any more. */
 static struct thing *thing_of(const struct sim_source *s, const struct order *order,
 	const struct sim_fleet_kind **ret_kind)
 {
@@ -402,7 +402,7 @@ static struct thing *thing_of(const struct sim_source *s, const struct order *or
 		*ret_kind = k;
 	}
 	str_release(&path);
-	return found;
+	return found && k->shown && !k->shown(found) ? NULL : found;
 }
 
 static const struct sim_fleet_act *act_of(const struct sim_fleet_kind *k, enum verb verb)
@@ -472,19 +472,42 @@ static int fleet_plan(
 	return 0;
 }
 
+/*
+ * The world went on since it was planned. Whether it can be done still, to the same life of the
+ * thing; else answer says what is so now.
+ */
+static bool still_can(struct sim_source *s, const struct sim_fleet_kind *k,
+	const struct sim_fleet_act *act, struct thing *t, const struct plan *plan,
+	struct str *answer)
+{
+	char why[SIM_FLEET_TEXT_MAX];
+
+	if (!act)
+		str_add(answer, "it is not there any more");
+	else if (strtoll(plan->guard, NULL, 10) != life_of(k, t))
+		str_addf(answer, "%s was started again since", t->name);
+	else if (act->can && !act->can(s->world, t, why, sizeof(why)))
+		str_add(answer, why);
+	else
+		return true;
+	str_add(answer, ": nothing was done");
+	return false;
+}
+
 static int fleet_send(void *state, struct round *r, const struct order *order,
 	const struct plan *plan, struct effect *effect, struct err *err)
 {
 	struct sim_source *s = sim_enter(state);
 	const struct sim_fleet_kind *k = NULL;
 	struct thing *t = thing_of(s, order, &k);
+	const struct sim_fleet_act *act = t ? act_of(k, order->verb) : NULL;
 	char answer[SIM_FLEET_TEXT_MAX] = "";
 
 	(void)r;
 	(void)err;
 	effect->kind = EFFECT_CHANGED;
-	if (t && strtoll(plan->guard, NULL, 10) == life_of(k, t)) {
-		act_of(k, order->verb)->act(s->world, t, answer, sizeof(answer));
+	if (still_can(s, k, act, t, plan, &effect->answer)) {
+		act->act(s->world, t, answer, sizeof(answer));
 		effect->kind = EFFECT_DONE;
 		str_add(&effect->answer, answer);
 		sim_acted(s, order, "%s", plan->request);

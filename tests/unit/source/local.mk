@@ -50,3 +50,8 @@ tests_bin_test_source_sim_etcd_SOURCES = tests/unit/source/test-sim-etcd.c \
 	tests/unit/sim/fixture.h \
 	tests/unit/source/fake-round.c tests/unit/source/fake-round.h tests/unit/unit.h
 tests_bin_test_source_sim_etcd_LDADD = $(SOURCE_TEST_LIBS)
+
+unit_tests += tests/bin/test-source-sim-guards
+tests_bin_test_source_sim_guards_SOURCES = tests/unit/source/test-sim-guards.c \
+	tests/unit/source/fake-round.c tests/unit/source/fake-round.h tests/unit/unit.h
+tests_bin_test_source_sim_guards_LDADD = $(SOURCE_TEST_LIBS)
