@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "source/sim-host.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -314,4 +315,11 @@ int look_signals(void)
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+bool look_signalled(int signals)
+{
+	struct pollfd fd = { .fd = signals, .events = POLLIN };
+
+	return poll(&fd, 1, 0) > 0;
 }

@@ -44,6 +44,8 @@ int look_console(struct look *look, const struct cli *cli, bool armed);
 /* A descriptor that SIGINT, SIGTERM and SIGHUP make readable, from now on and for all threads that
  * begin after: there is nothing for a handler to do. The caller closes it. */
 int look_signals(void);
+/* Whether one of them came. */
+bool look_signalled(int signals);
 
 /* The clock of all that is shown. */
 const struct clock_source *look_clock(const struct look *look);

@@ -12,6 +12,7 @@
 
 enum {
 	BOARD_EVERY_MS = 50, /* boards that come faster are taken together */
+	SIGNAL_LOOK_MS = 50,
 };
 
 /* What a recording waits for. */
@@ -59,11 +60,11 @@ static void record_loop(struct look *look, struct recording *rec, int signals, i
 }
 
 /* A built-in fleet up to its moment: nobody waits for anything, and nothing is taken together. */
-static void record_drive(struct look *look, struct recording *rec)
+static void record_drive(struct look *look, struct recording *rec, int signals)
 {
 	bool more = true;
 
-	while (more && !recorder_status(rec->recorder, NULL)) {
+	while (more && !recorder_status(rec->recorder, NULL) && !look_signalled(signals)) {
 		struct pollfd fd = { .fd = fleet_fd(look->fleet), .events = POLLIN };
 
 		more = drive_step(look->drive, look->at_ms);
@@ -72,7 +73,9 @@ static void record_drive(struct look *look, struct recording *rec)
 		if (poll(&fd, 1, 0) <= 0)
 			continue;
 		record_board(look, rec);
-		recorder_wait(rec->recorder);
+		while (!recorder_wait(rec->recorder, SIGNAL_LOOK_MS))
+			if (look_signalled(signals))
+				return;
 	}
 }
 
@@ -113,7 +116,7 @@ static int record_run(struct cli *cli)
 	}
 	look_start(&look);
 	if (look.drive)
-		record_drive(&look, &rec);
+		record_drive(&look, &rec, signals);
 	else
 		record_loop(&look, &rec, signals,
 			cli->for_ms ? clock_mono_ms(&clock_system) + cli->for_ms : INT64_MAX);

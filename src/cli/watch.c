@@ -221,11 +221,11 @@ static void watch_loop(struct watch *w, int signals)
 }
 
 /* A built-in fleet up to its moment: nobody waits for anything. */
-static void watch_drive(struct watch *w)
+static void watch_drive(struct watch *w, int signals)
 {
 	bool more = true;
 
-	while (more && !w->out.error) {
+	while (more && !w->out.error && !look_signalled(signals)) {
 		struct pollfd fd = { .fd = fleet_fd(w->look.fleet), .events = POLLIN };
 
 		more = drive_step(w->look.drive, w->look.at_ms);
@@ -295,7 +295,7 @@ static int watch_run(struct cli *cli)
 	w.style.columns = 0;
 	out_init(&w.out, STDOUT_FILENO);
 	if (w.look.drive)
-		watch_drive(&w);
+		watch_drive(&w, signals);
 	else if (w.look.replay)
 		watch_record(&w, signals);
 	else

@@ -10,6 +10,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,8 @@ enum {
 	WAITING_MOST = 20000, /* events and acts that were not written yet */
 	PATH_SHOWN = 200,
 	END_ROOM = 200, /* for the last line, within the bound */
+	READER_LOOK_MS = 50,
+	READER_STOPS_MS = 1000, /* told to end, so long a reader that stands still is waited for */
 };
 
 /* How much was written of a source since its last whole picture. */
@@ -92,18 +96,55 @@ static bool is_over(struct recorder *r)
 
 /* ---- the file ---- */
 
+static bool is_stopping(struct recorder *r)
+{
+	bool stop;
+
+	pthread_mutex_lock(&r->mutex);
+	stop = r->stop;
+	pthread_mutex_unlock(&r->mutex);
+	return stop;
+}
+
+/* Waits for the reader of standard output, who may stand still for ever; false: it is over. */
+static bool wait_for_reader(struct recorder *r)
+{
+	struct pollfd fd = { .fd = r->fd, .events = POLLOUT };
+	int64_t waited_ms = 0;
+
+	while (poll(&fd, 1, READER_LOOK_MS) <= 0) {
+		if (!is_stopping(r))
+			continue;
+		waited_ms += READER_LOOK_MS;
+		if (waited_ms < READER_STOPS_MS)
+			continue;
+		ended(r, ERR_IO, "its reader takes nothing more, and its end was not written");
+		return false;
+	}
+	return true;
+}
+
+/* As much as can be written without waiting for a reader. */
+static size_t at_once(const struct recorder *r, size_t len)
+{
+	return r->is_stdout && len > PIPE_BUF ? PIPE_BUF : len;
+}
+
 static void flush(struct recorder *r)
 {
 	size_t done = 0;
 
 	while (done < r->n && !is_over(r)) {
-		ssize_t n = write(r->fd, r->buf + done, r->n - done);
+		ssize_t n;
 
+		if (r->is_stdout && !wait_for_reader(r))
+			break;
+		n = write(r->fd, r->buf + done, at_once(r, r->n - done));
 		if (n >= 0)
 			done += (size_t)n;
 		else if (errno == EPIPE && r->is_stdout)
 			ended(r, ERR_CANCELLED, "nobody reads it any more");
-		else if (errno != EINTR)
+		else if (errno != EINTR && errno != EAGAIN)
 			ended(r, ERR_IO, strerror(errno));
 	}
 	pthread_mutex_lock(&r->mutex);
@@ -405,7 +446,7 @@ static struct recorder *recorder_new(const struct recorder_options *o)
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&r->news, &attr);
-	pthread_cond_init(&r->idle, NULL);
+	pthread_cond_init(&r->idle, &attr);
 	pthread_condattr_destroy(&attr);
 	return r;
 }
@@ -447,12 +488,18 @@ void recorder_take(struct recorder *r, const struct board *board, struct event *
 	pthread_mutex_unlock(&r->mutex);
 }
 
-void recorder_wait(struct recorder *r)
+bool recorder_wait(struct recorder *r, int64_t most_ms)
 {
+	int64_t until_ms = clock_mono_ms(&clock_system) + most_ms;
+	struct timespec until = { until_ms / 1000, until_ms % 1000 * 1000000 };
+	bool busy = true;
+	int rc = 0;
+
 	pthread_mutex_lock(&r->mutex);
-	while ((r->board || r->busy) && !r->err.code)
-		pthread_cond_wait(&r->idle, &r->mutex);
+	while (rc != ETIMEDOUT && (busy = (r->board || r->busy) && !r->err.code))
+		rc = pthread_cond_timedwait(&r->idle, &r->mutex, &until);
 	pthread_mutex_unlock(&r->mutex);
+	return !busy;
 }
 
 void recorder_act(struct recorder *r, const char *line)

@@ -34,8 +34,9 @@ struct recorder_options {
 int recorder_start(const struct recorder_options *options, struct recorder **ret, struct err *err);
 /* Records a board, and the events that came up to it; takes a reference, and over the n events. */
 void recorder_take(struct recorder *r, const struct board *board, struct event **events, size_t n);
-/* Waits until all that was handed over is written: for who does not want boards taken together. */
-void recorder_wait(struct recorder *r);
+/* Waits until all that was handed over is written, but no longer than so: for who does not want
+ * boards taken together. False: it is not yet. */
+bool recorder_wait(struct recorder *r, int64_t most_ms);
 /* A line of the audit, copied; it is recorded with the next board. */
 void recorder_act(struct recorder *r, const char *line);
 /*
@@ -47,7 +48,8 @@ int recorder_status(struct recorder *r, struct err *err);
 int recorder_fd(const struct recorder *r);
 /* How many bytes were written so far. */
 int64_t recorder_bytes(struct recorder *r);
-/* Writes what waits and the last line, and frees it. Returns as recorder_status. */
+/* Writes what waits and the last line, and frees it. A reader of standard output that stands still
+ * is waited for a second. Returns as recorder_status. */
 int recorder_stop(struct recorder *r, struct err *err);
 
 #endif

@@ -1,11 +1,14 @@
 """A record of real servers, replayed: the same states, holders and findings as were shown live, at the same moments."""
 
+import fcntl
 import json
 import os
 import re
 import signal
 import stat
+import struct
 import subprocess
+import termios
 import threading
 import time
 import unittest
@@ -269,6 +272,11 @@ class Record(unittest.TestCase):
         self.assertEqual(stat.S_IMODE(os.stat(self.fleet.record).st_mode), 0o600)
 
 
+def waits_in(pipe):
+    """How many bytes nobody has read yet."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0]
+
+
 class Scenario(unittest.TestCase):
     """The built-in fleet has every mechanism: its record with names replaced has none of the scenario's."""
 
@@ -297,6 +305,28 @@ class Scenario(unittest.TestCase):
         bare = re.sub(r'"kind":"[a-z]+"|"line":"[a-z]+"', "", bare)
         self.assertEqual([name for name in sorted(self.names()) if re.search(
             rf"(?<![A-Za-z0-9_-]){re.escape(name)}(?![A-Za-z0-9_-])", re.sub(r'"[a-z_]+":', "", bare))], [])
+
+    def stopped(self, *args):
+        """Its exit code once it was told to end, which it does long before the fleet's moment; and what it complained of."""
+        process = self.home.popen(*args, "--sim", "demo", "--at", "31d", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # A pipe that nobody reads is full soon.
+        wait_until(lambda: waits_in(process.stdout) > 60000 if args[1] == "-" else os.path.exists(args[1]))
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=20)
+        err = process.stderr.read().decode()
+        for each in (process.stdout, process.stderr):
+            each.close()
+        return process.returncode, err
+
+    def test_it_can_be_stopped_on_its_way(self):
+        path = os.path.join(self.home.folder.path, "stopped.jsonl")
+        code, err = self.stopped("record", path)
+        self.assertEqual(code, 0, err)
+        self.assertEqual(self.home.baton("list", "--replay", path).err, "")
+        os.unlink(path)
+        code, err = self.stopped("record", "-")
+        self.assertEqual(code, 1, err)
+        self.assertIn("its reader takes nothing more", err)
 
     def test_nothing_else_is_shared(self):
         self.assertEqual(kept(self.record, self.redacted), {})
