@@ -29,6 +29,24 @@ static int draw_hint(struct console *k, struct area a, int x, int room, enum act
 	return x + canvas_put(&k->canvas, a, 0, x, STYLE_KEY_HELP, word) + 2;
 }
 
+/* Whether it would do anything where it is pressed now. */
+static bool is_hinted(const struct console *k, enum action action)
+{
+	const struct lesson_look *lesson = k->model.lesson;
+
+	switch (action) {
+	case ACTION_ACT:
+		return !k->then; /* nothing is done to the past */
+	case ACTION_DIAGNOSE:
+		return lesson && !lesson->debrief;
+	case ACTION_FASTER:
+	case ACTION_STEP:
+		return k->options->time != NULL;
+	default:
+		return true;
+	}
+}
+
 /* Where not all have room, the help has: it tells the rest. In a lesson so has the way back to its
  * story. */
 static void draw_hints(struct console *k, struct area a, int room)
@@ -37,7 +55,7 @@ static void draw_hints(struct console *k, struct area a, int room)
 	int x = 1, last = room - HELP_HINT_W, after;
 
 	for (; hints && *hints != ACTION_NONE; hints++) {
-		if (*hints == ACTION_ACT && k->then)
+		if (!is_hinted(k, *hints))
 			continue;
 		after = draw_hint(k, a, x, *hints == ACTION_HELP ? room : last, *hints);
 		if (after == x)

@@ -37,6 +37,15 @@ class Demo(unittest.TestCase):
             self.assertEqual(p.end(), 0)
         self.assertEqual(os.listdir(self.folder.name), [], "something was written")
 
+    def test_no_cause_is_to_be_picked_outside_of_a_lesson(self):
+        with self.baton("demo") as p:
+            p.wait("[SIM x1]").keys("6").wait("This is no lesson.").settle()
+            hints = p.screen.line(39)
+            self.assertIn("x faster", hints)
+            self.assertNotIn("diagnose", hints)
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
     def test_whoever_has_a_config_is_no_newcomer(self):
         """Names that were taken out, a file that can't be read, a server that is down: said, and never a made-up fleet."""
         config = os.path.join(self.folder.name, "config.yaml")
