@@ -126,7 +126,7 @@ struct cli {
 	int64_t timeout_ms; /* 0: not said */
 	const char *replay; /* the record to look at; NULL: live */
 	const char *at;     /* the moment of it; NULL: its end */
-	int64_t for_ms;     /* of record; 0: until it is stopped */
+	int64_t for_ms;     /* of record; 0: not said */
 	int64_t most;       /* of record, bytes; 0: no bound */
 	enum cli_color color;
 	bool json, no_memory, ascii, print, force, help, version, yes, write, has_token, has_at,

@@ -96,7 +96,8 @@ const struct cli_option cli_options[OPT_COUNT] = {
 			"instead of at sources." },
 	[OPT_FOR] = { .name = "for",
 		.value = "DURATION",
-		.help = "Stop after so long: 90s, 5m, 8h." },
+		.help = "Stop after so long: 90s, 5m, 8h. Of a built-in fleet it is the fleet's "
+			"own time." },
 	[OPT_MOST] = { .name = "most",
 		.value = "SIZE",
 		.help = "Stop before the file is larger than that: 500k, 100M, 2G. By default "

@@ -59,17 +59,26 @@ static void record_loop(struct look *look, struct recording *rec, int signals, i
 	}
 }
 
-/* A built-in fleet up to its moment: nobody waits for anything, and nothing is taken together. */
-static void record_drive(struct look *look, struct recording *rec, int signals)
+/* Where a built-in fleet's record ends, by its own time: at --at or after --for, which comes first.
+ */
+static int64_t drive_end_ms(const struct look *look, const struct cli *cli)
+{
+	if (cli->for_ms && (!cli->has_at || cli->for_ms < look->at_ms))
+		return cli->for_ms;
+	return look->at_ms;
+}
+
+/* A built-in fleet from its begin: nobody waits for anything, and nothing is taken together. */
+static void record_drive(struct look *look, struct recording *rec, int signals, int64_t end_ms)
 {
 	bool more = true;
 
 	while (more && !recorder_status(rec->recorder, NULL) && !look_signalled(signals)) {
 		struct pollfd fd = { .fd = fleet_fd(look->fleet), .events = POLLIN };
 
-		more = drive_step(look->drive, look->at_ms);
+		more = drive_step(look->drive, end_ms);
 		if (!more)
-			drive_to(look->drive, look->at_ms);
+			drive_to(look->drive, end_ms);
 		if (poll(&fd, 1, 0) <= 0)
 			continue;
 		record_board(look, rec);
@@ -116,7 +125,7 @@ static int record_run(struct cli *cli)
 	}
 	look_start(&look);
 	if (look.drive)
-		record_drive(&look, &rec, signals);
+		record_drive(&look, &rec, signals, drive_end_ms(&look, cli));
 	else
 		record_loop(&look, &rec, signals,
 			cli->for_ms ? clock_mono_ms(&clock_system) + cli->for_ms : INT64_MAX);
@@ -142,8 +151,9 @@ const struct command cli_command_record = {
 		"file has mode 0600, holds no secret of a source, and is synced to the disk every "
 		"few seconds; one that is there is replaced only with --force. It holds names and "
 		"queries: --redact replaces them, so that it can be sent to somebody. baton "
-		"replay, "
-		"and --replay of list, show, check and watch, show it.",
+		"replay, and --replay of list, show, check and watch, show it. With --sim it holds "
+		"a built-in fleet from its begin on, by the fleet's own time, for which nobody "
+		"waits: until --at or for --for, whichever ends first.",
 	.takes =
 		TAKES_SOURCES | TAKES_SIM | TAKES(FOR) | TAKES(MOST) | TAKES(REDACT) | TAKES(FORCE),
 	.run = record_run,

@@ -46,6 +46,20 @@ class Bytes(Sim):
         self.assertNotEqual(one, two)
         self.assertEqual(one, self.good("list", "--sim", WORLD, "--json").out)
 
+    def test_a_record_ends_by_the_fleets_own_time(self):
+        """Nobody waits for it; --at and --for mean the same moment, and the earlier of both ends it."""
+        at = {moment: self.recorded("--at", moment) for moment in ("20s", "75s", "5m")}
+        self.assertTrue(self.recorded() == self.recorded("--at", "60s"))
+        for words, moment in ((("--for", "5m"), "5m"), (("--for", "20s"), "20s"), (("--for", "20s", "--at", "75s"), "20s"),
+                              (("--for", "5m", "--at", "75s"), "75s")):
+            with self.subTest(words=words):
+                self.assertTrue(self.recorded(*words) == at[moment], "it ends elsewhere")
+        self.assertLess(len(at["20s"]), len(at["75s"]))
+        self.assertLess(len(at["75s"]), len(at["5m"]))
+
+    def recorded(self, *words):
+        return self.good("record", "-", "--sim", WORLD, *words).out
+
     def test_the_story_is_the_one_that_is_kept(self):
         """What every compiler must make of it. When the world itself was changed: make update-golden writes it anew."""
         told = self.good("watch", "--sim", WORLD, "--at", "90s").out
