@@ -7,8 +7,8 @@
 /* What is added to the audit from now on, by whatever program. */
 struct audit_tail {
 	char *path; /* NULL: there is no state folder */
+	int fd;     /* of the file that is read; it stays the same one when that is put aside; -1 */
 	int64_t at;
-	uint64_t inode;
 };
 
 /* folder: NULL: the XDG state folder. sim: what is done to built-in fleets. */

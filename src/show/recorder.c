@@ -310,7 +310,7 @@ static void take_work(struct recorder *r, struct work *w)
 	while (!r->board && !r->stop && clock_mono_ms(&clock_system) < sync_due_ms(r))
 		wait_for_news(r);
 	*w = (struct work){ .board = r->board, .stop = r->stop };
-	if (r->board) {
+	if (r->board || (r->stop && r->begun)) {
 		w->events = r->events;
 		w->acts = r->acts;
 		r->events = r->acts = (struct waiting_list){ NULL, 0, 0 };
@@ -330,8 +330,9 @@ static void work_done(struct recorder *r)
 
 static void do_work(struct recorder *r, struct work *w)
 {
-	if (w->board) {
+	if (w->board)
 		write_board(r, w->board);
+	if (r->begun) {
 		write_waiting(r, &w->events, &w->acts);
 		flush(r);
 	}

@@ -37,7 +37,7 @@ void recorder_take(struct recorder *r, const struct board *board, struct event *
 /* Waits until all that was handed over is written, but no longer than so: for who does not want
  * boards taken together. False: it is not yet. */
 bool recorder_wait(struct recorder *r, int64_t most_ms);
-/* A line of the audit, copied; it is recorded with the next board. */
+/* A line of the audit, copied; it is recorded with the next board, or at the end. */
 void recorder_act(struct recorder *r, const char *line);
 /*
  * 0 while it records; else why it ended by itself: ERR_IO; ERR_LIMIT: the bound was reached;

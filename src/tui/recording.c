@@ -105,8 +105,13 @@ void recording_take(struct recording *rec, struct fleet *fleet, const struct boa
 
 int recording_stop(struct recording *rec, struct err *err)
 {
-	int rc = rec->recorder ? recorder_stop(rec->recorder, err) : 0;
+	int rc = 0;
 
+	/* What was done since the last picture. */
+	if (rec->recorder)
+		audit_tail_next(&rec->tail, take_act, rec->recorder);
+	if (rec->recorder)
+		rc = recorder_stop(rec->recorder, err);
 	audit_tail_release(&rec->tail);
 	free(rec->shown);
 	*rec = (struct recording){ .recorder = NULL };

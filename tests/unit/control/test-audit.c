@@ -5,6 +5,7 @@
 
 #include "base/fs.h"
 #include "base/str.h"
+#include "control/audit-tail.h"
 #include "control/audit.h"
 
 #include <fcntl.h>
@@ -345,6 +346,49 @@ static void a_program_that_fails_is_told_and_stops_nothing(void **state)
 	audit_release(&audit);
 }
 
+static void assert_tail(struct audit_tail *tail, size_t want)
+{
+	struct str lines;
+	size_t n = 0, i;
+
+	str_init(&lines, 1024 * 1024);
+	audit_tail_next(tail, tell_line, &lines);
+	for (i = 0; i < lines.len; i++)
+		n += lines.s[i] == '\n';
+	assert_int_equal(n, want);
+	str_release(&lines);
+}
+
+/* Who follows the audit misses no line when its file is put aside between two looks. */
+static void a_tail_goes_on_in_the_next_file(void **state)
+{
+	struct audit audit;
+	struct audit_tail tail;
+
+	audit_init(&audit, *state);
+	audit_tail_init(&tail, *state, false);
+	assert_tail(&tail, 0);
+	intent(&audit);
+	assert_tail(&tail, 1);
+	intent(&audit);
+	/* The next one finds the file full. */
+	audit.file_max = 10;
+	intent(&audit);
+	assert_tail(&tail, 2);
+	assert_tail(&tail, 0);
+	audit_tail_release(&tail);
+	/* What was there before it began is none of its. */
+	audit_tail_init(&tail, *state, false);
+	assert_tail(&tail, 0);
+	intent(&audit);
+	leave(&audit, "{\"half\"");
+	assert_tail(&tail, 1);
+	leave(&audit, ":1}\n");
+	assert_tail(&tail, 1);
+	audit_tail_release(&tail);
+	audit_release(&audit);
+}
+
 #define AUDIT_TEST(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
 
 int main(void)
@@ -356,6 +400,7 @@ int main(void)
 		AUDIT_TEST(hostile_texts_stay_on_their_line),
 		AUDIT_TEST(files_rotate_and_numbers_go_on),
 		AUDIT_TEST(an_act_may_lie_in_two_files),
+		AUDIT_TEST(a_tail_goes_on_in_the_next_file),
 		AUDIT_TEST(several_programs_never_mix_lines),
 		AUDIT_TEST(a_program_gets_each_line),
 		AUDIT_TEST(a_program_that_fails_is_told_and_stops_nothing),
