@@ -493,6 +493,19 @@ static void tell_permission(struct telling *t)
 	tell(t, "permission");
 }
 
+/* Last, as a statement may fill a screen: what comes of it is read before. */
+static void tell_request(struct telling *t)
+{
+	const struct forecast *f = t->f;
+
+	if (!f->request)
+		return;
+	str_add(&t->text, f->request);
+	tell(t, "sends");
+	str_add(&t->text, f->guarded_by ? f->guarded_by : "nothing: the server compares nothing");
+	tell(t, "guarded by");
+}
+
 static void tell_each(struct telling *t, const char *label, const struct plan_list *list, bool id)
 {
 	size_t i;
@@ -510,13 +523,6 @@ void forecast_tell(const struct forecast *f, int64_t now_us, forecast_line line,
 	str_init(&t.text, FORECAST_TEXT_MAX);
 	tell_each(&t, "not now", &f->reasons, false);
 	tell_about(&t);
-	if (f->request)
-		str_add(&t.text, f->request);
-	tell(&t, "sends");
-	if (f->request)
-		str_add(&t.text,
-			f->guarded_by ? f->guarded_by : "nothing: the server compares nothing");
-	tell(&t, "guarded by");
 	tell_price(&t);
 	tell_next(&t);
 	tell_overlap(&t);
@@ -525,6 +531,7 @@ void forecast_tell(const struct forecast *f, int64_t now_us, forecast_line line,
 		str_add(&t.text, f->alone);
 	tell(&t, "if left alone");
 	tell_each(&t, "!", &f->warnings, true);
+	tell_request(&t);
 	str_release(&t.text);
 }
 

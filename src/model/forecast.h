@@ -73,10 +73,10 @@ const char *permission_word(enum tristate permission);
 const char *forecast_evicted(const struct forecast *f);
 
 /*
- * The forecast as sentences, a label and a text each, in the order of the dialog: takes it from,
- * sends, guarded by, destroys, keeps, tells, next, overlap, permission, if nothing is done,
- * warnings ("!"), reasons ("not now"). The command line prints the same. A text may be long; who
- * shows it wraps it. now_us: for ages.
+ * The forecast as sentences, a label and a text each, in the order of the dialog: reasons ("not
+ * now"), takes it from, destroys, keeps, tells, next, overlap, permission, if left alone, warnings
+ * ("!"), sends, guarded by. The command line prints the same. A text may be long; who shows it
+ * wraps it. now_us: for ages.
  */
 typedef void (*forecast_line)(void *arg, const char *label, const char *text);
 void forecast_tell(const struct forecast *f, int64_t now_us, forecast_line line, void *arg);

@@ -85,8 +85,6 @@ static void all_that_is_known_is_told(void **state)
 	c.plan.last_sign_us = c.in.now_us - 24000000;
 	plan_text(&c.plan.last_sign, "renewed");
 	assert_tells(&c, "takes it from: node-b  token 1482  (rev:1482)\n"
-			 "sends: txn\n"
-			 "guarded by: create_revision\n"
 			 "destroys: the key elections/x/1\n"
 			 "keeps: its lease 1\n"
 			 "tells: nobody: node-b is not asked, and may still work\n"
@@ -95,7 +93,9 @@ static void all_that_is_known_is_told(void **state)
 			 "(renewed)\n"
 			 "permission: ok\n"
 			 "if left alone: its lease ends in 9 s\n"
-			 "!: it is not safe\n");
+			 "!: it is not safe\n"
+			 "sends: txn\n"
+			 "guarded by: create_revision\n");
 	scene_close(&c);
 }
 
@@ -107,12 +107,12 @@ static void what_is_not_known_is_not_made_up(void **state)
 	scene_open(&c, VERB_STEP_DOWN, "rev:1482", "node-b");
 	c.plan.permission = TRI_UNKNOWN;
 	assert_tells(&c, "takes it from: node-b  token 1482  (rev:1482)\n"
-			 "sends: txn\n"
-			 "guarded by: nothing: the server compares nothing\n"
 			 "tells: nobody: node-b is not asked, and may still work\n"
 			 "next: nobody is seen to wait\n"
 			 "overlap: possible until node-b is seen to stop\n"
-			 "permission: unknown\n");
+			 "permission: unknown\n"
+			 "sends: txn\n"
+			 "guarded by: nothing: the server compares nothing\n");
 	scene_close(&c);
 }
 
@@ -124,11 +124,11 @@ static void a_waiter_is_no_holder(void **state)
 	(void)state;
 	scene_open(&c, VERB_RELEASE, "rev:1490", "node-c");
 	assert_tells(&c, "takes it from: node-c  (rev:1490)\n"
-			 "sends: txn\n"
-			 "guarded by: nothing: the server compares nothing\n"
 			 "tells: nobody\n"
 			 "overlap: none: it takes the work from nobody\n"
-			 "permission: ok\n");
+			 "permission: ok\n"
+			 "sends: txn\n"
+			 "guarded by: nothing: the server compares nothing\n");
 	scene_close(&c);
 }
 
