@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum {
 	READ_SIZE = 256 * 1024,
@@ -42,8 +40,7 @@ struct h2 {
 	CURL *easy;
 	nghttp2_session *session;
 	enum h2_state state;
-	bool spoke;     /* the server's settings came */
-	bool reached;   /* a socket of it got through, whatever came then */
+	struct http_reach reach; /* it spoke: its settings came */
 	bool again;     /* there may be more to receive, also within TLS, where no socket says so */
 	bool receiving; /* within nghttp2_session_mem_recv, and buf is in use */
 	bool goodbye;   /* a GOAWAY came, with goodbye_code */
@@ -122,7 +119,7 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 
 	(void)session;
 	if (frame->hd.type == NGHTTP2_SETTINGS) {
-		h2->spoke = true;
+		h2->reach.spoke = true;
 	} else if (frame->hd.type == NGHTTP2_GOAWAY) {
 		h2->goodbye = true;
 		h2->goodbye_code = frame->goaway.error_code;
@@ -209,7 +206,7 @@ static int lost_diagnose(struct h2 *h2, struct err *err)
  */
 static bool lost_is_odd(const struct h2 *h2)
 {
-	if (h2->spoke || strstr(h2->detail, "alert") ||
+	if (h2->reach.spoke || strstr(h2->detail, "alert") ||
 		h2->until_ms - http_loop_now_ms(h2->loop) <= 100)
 		return false;
 	if (h2->broken == CURLE_SSL_CONNECT_ERROR)
@@ -217,37 +214,22 @@ static bool lost_is_odd(const struct h2 *h2)
 	return h2->state == H2_OPEN;
 }
 
-/* Of a handshake that does not end libcurl 7.88 knows no more than of a host that is not there. */
-static bool lost_in_handshake(const struct h2 *h2)
-{
-	return h2->broken == CURLE_OPERATION_TIMEDOUT && h2->state == H2_CONNECTING &&
-	       h2->endpoint->tls && h2->reached;
-}
-
 static int lost_explain(struct h2 *h2, struct err *err)
 {
-	double seconds = 0;
-
-	if (lost_in_handshake(h2)) {
-		curl_easy_getinfo(h2->easy, CURLINFO_TOTAL_TIME, &seconds);
-		return err_set(err, ERR_TIMEOUT,
-			"%s did not answer within %.1f s: it took the connection, and the TLS "
-			"handshake does not end",
-			h2->endpoint->text, seconds);
-	}
 	if (lost_is_odd(h2))
 		return lost_diagnose(h2, err);
 	if (h2->goodbye)
 		return err_set(err, ERR_IO, "%s bade us go (HTTP/2 GOAWAY, %.*s)",
 			h2->endpoint->text, GOODBYE_SHOWN,
 			nghttp2_http2_strerror(h2->goodbye_code));
-	return http_error(err, h2->easy, h2->broken, h2->endpoint, h2->settings, h2->detail);
+	return http_error(
+		err, h2->easy, h2->broken, h2->endpoint, h2->settings, &h2->reach, h2->detail);
 }
 
 static void h2_lose(struct h2 *h2)
 {
 	struct err err = { 0 };
-	bool spoke = h2->spoke;
+	bool spoke = h2->reach.spoke;
 
 	lost_explain(h2, &err);
 	h2_close(h2);
@@ -396,25 +378,6 @@ static void h2_connected(struct http_owner *owner, CURLcode rc)
 	h2->handler->opened(h2->arg);
 }
 
-static curl_socket_t h2_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
-{
-	(void)arg;
-	(void)purpose;
-	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-}
-
-/* Where the socket of a connection that did not come about is seen for the last time. */
-static int h2_socket_close(void *arg, curl_socket_t fd)
-{
-	struct sockaddr_storage peer;
-	socklen_t len = sizeof(peer);
-	struct h2 *h2 = arg;
-
-	if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0)
-		h2->reached = true;
-	return close(fd);
-}
-
 /*
  * Offers HTTP/2 by ALPN. libcurl would do so as well, but from 8.0 on it then speaks it by itself,
  * also on a connection that it was only asked to make.
@@ -462,9 +425,7 @@ static void h2_setup(struct h2 *h2, int64_t limit_ms)
 	curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_SIZE);
 	curl_easy_setopt(easy, CURLOPT_PRIVATE, (char *)(void *)&h2->owner);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, h2->detail);
-	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, h2_socket);
-	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, h2_socket_close);
-	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, h2);
+	http_watch(easy, &h2->reach);
 	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(limit_ms < 1 ? 1 : limit_ms));
 	if (h2->connect_to)
 		curl_easy_setopt(easy, CURLOPT_CONNECT_TO, h2->connect_to);
@@ -480,7 +441,7 @@ int h2_open(struct h2 *h2, int64_t limit_ms, int64_t until_ms, struct err *err)
 	if (!h2->easy)
 		return err_set(err, ERR_NOMEM, "libcurl made no handle");
 	h2->detail[0] = '\0';
-	h2->reached = false;
+	http_reach_init(&h2->reach);
 	h2_setup(h2, limit_ms);
 	rc = http_loop_join(h2->loop, &h2->line, err);
 	if (!rc)
@@ -513,7 +474,7 @@ void h2_close(struct h2 *h2)
 	out_clear(h2);
 	str_release(&h2->out);
 	h2->state = H2_CLOSED;
-	h2->spoke = false;
+	h2->reach.spoke = false;
 	h2->broken = CURLE_OK;
 	h2->goodbye = h2->again = false;
 	h2->line.fd = CURL_SOCKET_BAD;
@@ -532,6 +493,7 @@ struct h2 *h2_new(struct http_loop *loop, const struct http_endpoint *endpoint,
 		.fd = CURL_SOCKET_BAD, .due_ms = INT64_MAX, .flush = h2_flush, .ready = h2_ready
 	};
 	h2->due_ms = INT64_MAX;
+	http_reach_init(&h2->reach);
 	h2->loop = loop;
 	h2->endpoint = endpoint;
 	h2->settings = settings;
@@ -584,17 +546,12 @@ bool h2_alive(struct h2 *h2)
 
 bool h2_spoke(const struct h2 *h2)
 {
-	return h2->spoke && !h2->broken;
+	return h2->reach.spoke && !h2->broken;
 }
 
 int h2_late(const struct h2 *h2, double seconds, struct err *err)
 {
-	if (h2->spoke || !h2->easy)
-		return err_set(err, ERR_TIMEOUT,
-			"%s did not answer within %.1f s: the connection is there, and it is "
-			"silent: it may hang, or be overloaded",
-			h2->endpoint->text, seconds);
-	return http_error_late(err, h2->easy, h2->endpoint, seconds);
+	return http_error_late(err, h2->easy, h2->endpoint, &h2->reach, seconds);
 }
 
 nghttp2_nv h2_header(const char *name, const char *value, size_t len)

@@ -6,6 +6,8 @@
 #include "base/text.h"
 
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum {
 	DETAIL_MAX = 400
@@ -32,31 +34,157 @@ static bool error_has(const char *detail, const char *words)
 	return detail && strstr(detail, words);
 }
 
-int http_error_late(struct err *err, CURL *easy, const struct http_endpoint *e, double seconds)
-{
-	double lookup = 0, connect = 0, tls = 0;
-	const char *phase =
-		"it took the request and does not answer: it may hang, or be overloaded";
+/* ---- how far it came ---- */
 
-	curl_easy_getinfo(easy, CURLINFO_NAMELOOKUP_TIME, &lookup);
-	curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME, &connect);
-	curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME, &tls);
-	if (lookup <= 0)
+void http_reach_init(struct http_reach *reach)
+{
+	*reach = (struct http_reach){ .v4 = CURL_SOCKET_BAD, .v6 = CURL_SOCKET_BAD };
+}
+
+/* Not called for a name that libcurl still knows: then there is nothing to wait for. */
+static int reach_lookup(void *resolver, void *reserved, void *arg)
+{
+	struct http_reach *reach = arg;
+
+	(void)resolver;
+	(void)reserved;
+	reach->looking = true;
+	return 0;
+}
+
+/* libcurl 7.88.1 does not set it itself, and a plugin must not inherit our connections. */
+static curl_socket_t reach_open(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	struct http_reach *reach = arg;
+	curl_socket_t fd =
+		socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+
+	(void)purpose;
+	reach->looking = reach->reached = reach->began = false;
+	if (fd == CURL_SOCKET_BAD)
+		return fd;
+	reach->open++;
+	*(address->family == AF_INET6 ? &reach->v6 : &reach->v4) = fd;
+	return fd;
+}
+
+static bool is_connected(curl_socket_t fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+
+	return fd != CURL_SOCKET_BAD && getpeername(fd, (struct sockaddr *)&peer, &len) == 0;
+}
+
+static bool reach_forget(curl_socket_t *of, curl_socket_t fd)
+{
+	bool was = *of == fd;
+
+	if (was)
+		*of = CURL_SOCKET_BAD;
+	return was;
+}
+
+/* Where the socket of a connection that did not come about is seen for the last time. */
+static int reach_close(void *arg, curl_socket_t fd)
+{
+	struct http_reach *reach = arg;
+
+	if ((reach_forget(&reach->v4, fd) || reach_forget(&reach->v6, fd)) && is_connected(fd))
+		reach->reached = true;
+	if (reach->open)
+		reach->open--;
+	return close(fd);
+}
+
+#if LIBCURL_VERSION_NUM >= 0x075000
+static int reach_begin(void *arg, char *to, char *from, int to_port, int from_port)
+{
+	struct http_reach *reach = arg;
+
+	(void)to;
+	(void)from;
+	(void)to_port;
+	(void)from_port;
+	reach->began = true;
+	return CURL_PREREQFUNC_OK;
+}
+
+static void watch_begin(CURL *easy, struct http_reach *reach)
+{
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, reach_begin);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, reach);
+}
+#else
+static void watch_begin(CURL *easy, struct http_reach *reach)
+{
+	(void)easy;
+	(void)reach;
+}
+#endif
+
+void http_watch(CURL *easy, struct http_reach *reach)
+{
+	watch_begin(easy, reach);
+	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_FUNCTION, reach_lookup);
+	curl_easy_setopt(easy, CURLOPT_RESOLVER_START_DATA, reach);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, reach_open);
+	curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, reach);
+	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, reach_close);
+	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, reach);
+}
+
+static bool is_reached(const struct http_reach *reach)
+{
+	return reach->reached || is_connected(reach->v4) || is_connected(reach->v6);
+}
+
+bool http_began(CURL *easy, const struct http_endpoint *e)
+{
+	curl_off_t connect = 0, tls = 0, sending = 0;
+
+	if (!easy)
+		return false;
+	curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME_T, &connect);
+	curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME_T, &tls);
+	/* All that is set on a connection that was there before. */
+	curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &sending);
+	return sending > 0 || (connect > 0 && (!e->tls || tls > 0));
+}
+
+/* ---- what did not come in time ---- */
+
+int http_error_late(struct err *err, CURL *easy, const struct http_endpoint *e,
+	const struct http_reach *reach, double seconds)
+{
+	const char *phase =
+		"no connection came about: check the host, the port and firewalls between";
+	/* Its own connection's, or of the one that it waits for. */
+	bool began = http_began(easy, e) || reach->began;
+
+	if (began && reach->spoke)
+		phase = "the connection is there, and it is silent: it may hang, or be "
+			"overloaded, or the network between is cut. Check the process there, and "
+			"the way to it";
+	else if (began || (!e->tls && is_reached(reach)))
+		phase = "it took the request, and no answer came: it may hang, or be overloaded. "
+			"Check the process there, and its load";
+	else if (is_reached(reach))
+		phase = "it took the connection, and the TLS handshake does not end: it may hang, "
+			"or not speak TLS there. Check the process, and the port";
+	else if (reach->looking)
 		phase = "its name was not found in time: check the name server";
-	else if (connect <= 0)
-		phase = "no connection came about: check the host, the port and firewalls between";
-	else if (e->tls && tls <= 0)
-		phase = "it took the connection, and the TLS handshake does not end";
 	return err_set(
 		err, ERR_TIMEOUT, "%s did not answer within %.1f s: %s", e->text, seconds, phase);
 }
 
-static int error_timeout(struct err *err, CURL *easy, const struct http_endpoint *e)
+static int error_timeout(
+	struct err *err, CURL *easy, const struct http_endpoint *e, const struct http_reach *reach)
 {
 	double total = 0;
 
 	curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME, &total);
-	return http_error_late(err, easy, e, total);
+	return http_error_late(err, easy, e, reach, total);
 }
 
 static int error_certificate(struct err *err, const struct http_endpoint *e,
@@ -131,7 +259,7 @@ static int error_broken(struct err *err, const struct http_endpoint *e,
 }
 
 int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpoint *e,
-	const struct http_settings *settings, const char *detail)
+	const struct http_settings *settings, const struct http_reach *reach, const char *detail)
 {
 	struct str shown;
 	int code;
@@ -148,7 +276,7 @@ int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpo
 		code = error_refused(err, easy, e);
 		break;
 	case CURLE_OPERATION_TIMEDOUT:
-		code = error_timeout(err, easy, e);
+		code = error_timeout(err, easy, e, reach);
 		break;
 	case CURLE_PEER_FAILED_VERIFICATION:
 		code = error_certificate(err, e, settings, detail, shown.s);

@@ -118,14 +118,37 @@ bool http_takes_data(void);
 void http_setup(CURL *easy, const struct http_endpoint *e, const struct http_settings *settings);
 
 /*
+ * How far the newest connection came of one transfer, or of several that share connections. libcurl
+ * 7.88 itself knows no more of a TLS handshake that does not end than of a host that is not there,
+ * and nothing of a connection that another transfer waits for.
+ */
+struct http_reach {
+	bool looking;     /* its name is being looked up */
+	bool reached;     /* it was there when its socket was closed */
+	bool began;       /* a request was about to leave on it (from libcurl 7.80 on) */
+	bool spoke;       /* the owner's to set: the server has answered on one of them */
+	unsigned open;    /* sockets, of all of them */
+	curl_socket_t v4; /* its socket; CURL_SOCKET_BAD: none */
+	curl_socket_t v6; /* both are tried at once where a name has both (RFC 8305) */
+};
+
+void http_reach_init(struct http_reach *reach);
+/* Keeps book of a transfer's connections, to be said before it is added to a loop. They may outlive
+ * it; reach must outlive them. */
+void http_watch(CURL *easy, struct http_reach *reach);
+
+/*
  * Fills err with why a transfer failed: what was tried, what answered, what to do. detail is
  * libcurl's error buffer.
  */
 int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpoint *e,
-	const struct http_settings *settings, const char *detail);
+	const struct http_settings *settings, const struct http_reach *reach, const char *detail);
 
-/* The same for one that did not end in time, where we kept the time ourselves. */
-int http_error_late(struct err *err, CURL *easy, const struct http_endpoint *e, double seconds);
+/* The same for one that did not end in time, where we kept the time ourselves. easy may be NULL. */
+int http_error_late(struct err *err, CURL *easy, const struct http_endpoint *e,
+	const struct http_reach *reach, double seconds);
+/* Whether a request may have left on the transfer's connection: this, and TLS in it, stand. */
+bool http_began(CURL *easy, const struct http_endpoint *e);
 
 /*
  * What listens at an endpoint that did not speak HTTP/2, found out by one plain request each in

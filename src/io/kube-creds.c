@@ -203,6 +203,14 @@ enum kube_wait kube_creds_wait(struct kube_creds *c, int wake_fd, int64_t until_
 	return c->run ? kube_run_wait(c->run, wake_fd, until_ms) : KUBE_WAIT_ACTIVE;
 }
 
+int kube_creds_late(const struct kube_creds *c, double seconds, struct err *err)
+{
+	if (!c->run)
+		return 1;
+	kube_run_late(c->run, seconds, err);
+	return 0;
+}
+
 /* ---- all ---- */
 
 int kube_creds_step(struct kube_creds *c, struct err *err)

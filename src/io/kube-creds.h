@@ -23,6 +23,8 @@ void kube_creds_free(struct kube_creds *creds);
 int kube_creds_step(struct kube_creds *creds, struct err *err);
 /* While a plugin is at work. */
 enum kube_wait kube_creds_wait(struct kube_creds *creds, int wake_fd, int64_t until_ms);
+/* Fills err (ERR_TIMEOUT) with what is waited for since so many seconds; 1: for nothing of its. */
+int kube_creds_late(const struct kube_creds *creds, double seconds, struct err *err);
 
 /* Whether there are any at all; without them the server takes us for system:anonymous. */
 bool kube_creds_any(const struct kube_creds *creds);

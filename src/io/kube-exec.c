@@ -307,7 +307,7 @@ static int fail_end(const struct kube_run *run, int status, struct err *err)
 	return rc;
 }
 
-static int fail_late(const struct kube_run *run, struct err *err)
+int kube_run_late(const struct kube_run *run, double seconds, struct err *err)
 {
 	struct str said;
 	int rc;
@@ -315,10 +315,9 @@ static int fail_late(const struct kube_run *run, struct err *err)
 	str_init(&said, COMPLAINT_SHOWN * 4 + 8);
 	complaint_add(run, &said);
 	rc = err_set(err, ERR_TIMEOUT,
-		"the credential plugin %s gave no credentials within %lld s%s%s. It can't ask at "
+		"the credential plugin %s gave no credentials within %.1f s%s%s. It can't ask at "
 		"the terminal here: if it wants a log-in, do that by its own command first",
-		run->name.s, (long long)(run->limit_ms / 1000), said.len ? "; it said: " : "",
-		said.s);
+		run->name.s, seconds, said.len ? "; it said: " : "", said.s);
 	str_release(&said);
 	return rc;
 }
@@ -337,7 +336,9 @@ int kube_run_poll(struct kube_run *run, struct str *out, struct err *err)
 			run->name.s, OUT_MAX);
 	pid = waitpid(run->pid, &status, WNOHANG);
 	if (pid == 0 || (pid < 0 && errno == EINTR))
-		return clock_mono_ms(run->clock) >= run->ends_ms ? fail_late(run, err) : 0;
+		return clock_mono_ms(run->clock) < run->ends_ms
+			       ? 0
+			       : kube_run_late(run, (double)run->limit_ms / 1000, err);
 	/* A pid below 0: someone else has reaped it; what it printed tells. */
 	run->pid = 0;
 	drain(&run->out_fd, &run->out);

@@ -41,6 +41,9 @@ enum kube_wait kube_run_wait(struct kube_run *run, int wake_fd, int64_t until_ms
  */
 int kube_run_poll(struct kube_run *run, struct str *out, struct err *err);
 
+/* Fills err (ERR_TIMEOUT) with what has not come of it for so many seconds. */
+int kube_run_late(const struct kube_run *run, double seconds, struct err *err);
+
 /* Ends it, with all that it started. NULL is ignored. */
 void kube_run_free(struct kube_run *run);
 

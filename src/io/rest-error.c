@@ -37,6 +37,60 @@ static int error_proxy(const struct rest_ended *e, struct err *err)
 	return rc;
 }
 
+static bool is_behind_proxy(const struct rest_ended *e)
+{
+	long status = 0;
+
+	if (!e->place->proxy || e->reach->looking || e->reach->began ||
+		http_began(e->easy, &e->place->endpoint))
+		return false;
+	curl_easy_getinfo(e->easy, CURLINFO_HTTP_CONNECTCODE, &status);
+	return status / 100 != 2;
+}
+
+/* All that are there carry something else, and it waits for one of them. */
+static bool is_queued(const struct rest_ended *e)
+{
+	curl_off_t lookup = 0;
+
+	curl_easy_getinfo(e->easy, CURLINFO_NAMELOOKUP_TIME_T, &lookup);
+	return e->reach->spoke && e->reach->open && lookup <= 0 &&
+	       !http_began(e->easy, &e->place->endpoint);
+}
+
+int rest_error_late(const struct rest_ended *e, struct err *err)
+{
+	const char *server = e->place->endpoint.text;
+
+	if (e->status && 2 * e->silent_s < e->seconds)
+		return err_set(err, ERR_TIMEOUT,
+			"%s is still sending its answer after %.1f s: a longer timeout waits for "
+			"all of it",
+			server, e->seconds);
+	if (e->status)
+		return err_set(err, ERR_TIMEOUT,
+			"%s began to answer, and then nothing came for %.1f s: it may hang, or "
+			"the network between loses what is large. Check the process there, and the "
+			"way to it",
+			server, e->silent_s);
+	if (is_behind_proxy(e))
+		return err_set(err, ERR_TIMEOUT,
+			"the proxy before %s did not let us through within %.1f s: check "
+			"proxy-url, or HTTPS_PROXY and NO_PROXY, and the proxy",
+			server, e->seconds);
+	if (e->place->proxy && !e->place->endpoint.tls)
+		return err_set(err, ERR_TIMEOUT,
+			"no answer of %s came through the proxy before it within %.1f s: check "
+			"whether either hangs",
+			server, e->seconds);
+	if (is_queued(e))
+		return err_set(err, ERR_TIMEOUT,
+			"%s was not asked within %.1f s: our connections to it, which it answers "
+			"on, are all in use. Fewer namespaces need fewer",
+			server, e->seconds);
+	return http_error_late(err, e->easy, &e->place->endpoint, e->reach, e->seconds);
+}
+
 int rest_error_transport(const struct rest_ended *e, struct err *err)
 {
 	const char *server = e->place->endpoint.text;
@@ -52,11 +106,7 @@ int rest_error_transport(const struct rest_ended *e, struct err *err)
 			return error_proxy(e, err);
 		break;
 	case CURLE_OPERATION_TIMEDOUT:
-		if (!e->status)
-			break;
-		return err_set(err, ERR_TIMEOUT,
-			"%s began to answer and did not come to the end within %.1f s", server,
-			e->seconds);
+		return rest_error_late(e, err);
 	case CURLE_PARTIAL_FILE:
 	case CURLE_HTTP2_STREAM:
 	case CURLE_HTTP2:
@@ -73,7 +123,8 @@ int rest_error_transport(const struct rest_ended *e, struct err *err)
 	}
 	if (says(e, "Received HTTP code") || says(e, "CONNECT"))
 		return error_proxy(e, err);
-	return http_error(err, e->easy, e->rc, &e->place->endpoint, e->settings, e->detail);
+	return http_error(
+		err, e->easy, e->rc, &e->place->endpoint, e->settings, e->reach, e->detail);
 }
 
 /* ---- statuses ---- */

@@ -27,17 +27,21 @@ struct rest_ended {
 	const struct rest_place *place;
 	const struct http_settings *settings;
 	const struct kube_creds *creds;
+	const struct http_reach *reach;
 	CURL *easy;
 	CURLcode rc;
 	const char *detail;
 	int status;
 	const struct str *body;              /* of an answer that is no 2xx */
 	const char *content_type, *location; /* sanitised; "" */
-	double seconds;
+	double seconds;  /* since it was sent, or began to wait for credentials */
+	double silent_s; /* since anything of its answer came */
 };
 
 /* Fills err and what of ret the Status says (reason, retry_after_ms, gone). */
 int rest_error_transport(const struct rest_ended *e, struct err *err);
+/* Of one that did not come in time: how far it came. */
+int rest_error_late(const struct rest_ended *e, struct err *err);
 int rest_error_status(const struct rest_ended *e, struct rest_answer *ret, struct err *err);
 
 #endif

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 
 enum {
 	BODY_MAX = 64 * 1024 * 1024,
@@ -37,7 +36,8 @@ struct rest_client {
 	struct kube_creds *creds;
 	struct rest_call *calls;
 	size_t n_busy, n_waiting;
-	bool http1; /* the server does not multiplex: more connections are needed */
+	struct http_reach reach; /* it spoke: since rest_drop */
+	bool http1;              /* the server does not multiplex: more connections are needed */
 	bool widened;
 	struct rest_cost cost;
 };
@@ -59,7 +59,7 @@ struct rest_call {
 	struct str url, upload;
 	bool has_upload, renewed, ok;
 	unsigned generation;
-	int64_t sent_ms, heard_ms;
+	int64_t begun_ms, sent_ms, heard_ms;
 	curl_off_t counted_in;
 	struct str line;
 	char content_type[HEADER_SHOWN], location[HEADER_SHOWN];
@@ -235,6 +235,7 @@ static size_t call_header(char *line, size_t size, size_t n, void *arg)
 
 	(void)size;
 	call->heard_ms = clock_mono_ms(call->c->clock);
+	call->c->reach.spoke = true;
 	if (n >= 5 && memcmp(line, "HTTP/", 5) == 0)
 		header_status(call);
 	else if (header_value(line, n, "content-type", value, sizeof(value)))
@@ -252,14 +253,6 @@ static size_t call_header(char *line, size_t size, size_t n, void *arg)
 	if (call->ok && strncasecmp(call->content_type, "text/html", 9) == 0)
 		call->ok = false;
 	return n;
-}
-
-/* libcurl 7.88.1 does not set it itself, and a plugin must not inherit our connections. */
-static curl_socket_t call_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
-{
-	(void)arg;
-	(void)purpose;
-	return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 /* ---- costs ---- */
@@ -369,7 +362,7 @@ static void setup(struct rest_call *call)
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
 	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, call_header);
 	curl_easy_setopt(easy, CURLOPT_HEADERDATA, call);
-	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, call_socket);
+	http_watch(easy, &c->reach);
 	curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
 		(long)(c->place.endpoint.tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
@@ -500,12 +493,25 @@ static void call_wait(struct rest_call *call)
 
 /* ---- its end ---- */
 
-static double call_seconds(const struct rest_call *call)
+static struct rest_ended call_as_ended(const struct rest_call *call, CURLcode rc)
 {
-	double seconds = 0;
+	const struct rest_client *c = call->c;
+	int64_t now_ms = clock_mono_ms(c->clock);
+	int64_t since_ms = call->sent_ms == REST_UNKNOWN_TIME ? call->begun_ms : call->sent_ms;
 
-	curl_easy_getinfo(call->easy, CURLINFO_TOTAL_TIME, &seconds);
-	return seconds;
+	return (struct rest_ended){ .place = &c->place,
+		.settings = &c->settings,
+		.creds = c->creds,
+		.reach = &c->reach,
+		.easy = call->easy,
+		.rc = rc,
+		.detail = call->detail,
+		.status = call->answer.status,
+		.body = &call->answer.body,
+		.content_type = call->content_type,
+		.location = call->location,
+		.seconds = (double)(now_ms - since_ms) / 1000,
+		.silent_s = call->answer.status ? (double)(now_ms - call->heard_ms) / 1000 : 0 };
 }
 
 static bool is_refusal_cut(const struct rest_call *call, CURLcode rc)
@@ -516,17 +522,7 @@ static bool is_refusal_cut(const struct rest_call *call, CURLcode rc)
 
 static int call_judge(struct rest_call *call, CURLcode rc)
 {
-	struct rest_ended ended = { .place = &call->c->place,
-		.settings = &call->c->settings,
-		.creds = call->c->creds,
-		.easy = call->easy,
-		.rc = rc,
-		.detail = call->detail,
-		.status = call->answer.status,
-		.body = &call->answer.body,
-		.content_type = call->content_type,
-		.location = call->location,
-		.seconds = call_seconds(call) };
+	struct rest_ended ended = call_as_ended(call, rc);
 
 	if (call->err.code)
 		return call->err.code;
@@ -591,6 +587,7 @@ static struct rest_call *call_new(struct rest_client *c, const struct rest_reque
 	call->easy = curl_easy_init();
 	call->owner.done = call_done;
 	call->request = *request;
+	call->begun_ms = clock_mono_ms(c->clock);
 	call->heard_ms = call->sent_ms = REST_UNKNOWN_TIME;
 	answer_init(&call->answer);
 	str_init(&call->line, body_max(call));
@@ -805,17 +802,34 @@ int rest_step(struct rest_client *c, const struct rest_wait *wait, struct err *e
 	return step_http(c, wait, err);
 }
 
-static int run_late(const struct rest_client *c, const struct rest_call *call, struct err *err)
+static int call_late(const struct rest_call *call, struct err *err)
 {
-	if (call->state == CALL_WAITING)
-		return err_set(err, ERR_TIMEOUT,
-			"the credential plugin has not answered in time, for %s",
-			c->place.endpoint.text);
-	if (call->answer.status)
-		return err_set(err, ERR_TIMEOUT,
-			"%s began to answer and did not come to the end in time",
-			c->place.endpoint.text);
-	return err_set(err, ERR_TIMEOUT, "%s did not answer in time: it may hang, or be overloaded",
+	struct rest_ended ended = call_as_ended(call, CURLE_OPERATION_TIMEDOUT);
+
+	if (call->state == CALL_WAITING && !kube_creds_late(call->c->creds, ended.seconds, err))
+		return ERR_TIMEOUT;
+	return rest_error_late(&ended, err);
+}
+
+/* Whether something of it is still to come, and not just whenever something happens. */
+static bool call_is_awaited(const struct rest_call *call)
+{
+	return call->state != CALL_DONE && !(call->request.watch && call->ok);
+}
+
+int rest_late(const struct rest_client *c, struct err *err)
+{
+	const struct rest_call *call, *longest = NULL;
+
+	for (call = c->calls; call; call = call->next)
+		/* Of those begun at once, the first: the others may wait for its connection. */
+		if (call_is_awaited(call) && (!longest || call->begun_ms <= longest->begun_ms))
+			longest = call;
+	if (longest)
+		return call_late(longest, err);
+	return err_set(err, ERR_TIMEOUT,
+		"%s answers, but not all that was to be asked was answered in time: set a longer "
+		"timeout",
 		c->place.endpoint.text);
 }
 
@@ -830,7 +844,7 @@ int rest_run(struct rest_client *c, struct rest_call *call, const struct rest_wa
 		int rc;
 
 		if (clock_mono_ms(c->clock) >= w.until_ms)
-			return run_late(c, call, err);
+			return call_late(call, err);
 		rc = rest_step(c, &w, err);
 		if (rc < 0)
 			return rc;
@@ -959,6 +973,7 @@ struct rest_client *rest_client_new(
 
 	c->access = access;
 	c->clock = clock;
+	http_reach_init(&c->reach);
 	rc = rest_place_make(&c->place, access, err);
 	if (!rc && !http_takes_data() && (access->ca.s || access->cert.s || access->key.s))
 		rc = err_set(err, ERR_CONFIG,
@@ -1008,7 +1023,8 @@ void rest_drop(struct rest_client *c)
 	for (call = c->calls; call; call = call->next)
 		if (call->state != CALL_DONE)
 			call_fail(call, &why);
-	http_loop_reset(c->loop, NULL);
+	if (!http_loop_reset(c->loop, NULL))
+		http_reach_init(&c->reach);
 }
 
 void rest_path_add(struct str *path, const char *text)

@@ -163,6 +163,8 @@ int rest_step(struct rest_client *c, const struct rest_wait *wait, struct err *e
  * ERR_TIMEOUT with what it was waiting for. */
 int rest_run(struct rest_client *c, struct rest_call *call, const struct rest_wait *wait,
 	struct err *err);
+/* Fills err with what a caller waits for whose own time is up: of the call that waits longest. */
+int rest_late(const struct rest_client *c, struct err *err);
 /* Whether any call is in flight that is no watch. */
 bool rest_busy(const struct rest_client *c);
 

@@ -236,7 +236,8 @@ static int ask_begin(struct kube *k, enum kube_ask ask, struct err *err)
 	return q->call ? 0 : err->code ? (int)err->code : ERR_NOMEM;
 }
 
-static int ready_failed(struct kube *k, int rc, const struct rest_answer *answer, struct err *err)
+static int ready_failed(
+	struct kube *k, int rc, bool sent, const struct rest_answer *answer, struct err *err)
 {
 	/* Any answer is a sign of life, a refusal too. */
 	if (answer->status) {
@@ -246,7 +247,8 @@ static int ready_failed(struct kube *k, int rc, const struct rest_answer *answer
 		k->unready = unready;
 		return 0;
 	}
-	if (rc != ERR_TIMEOUT)
+	/* What was not even sent found no connection, and says why. */
+	if (rc != ERR_TIMEOUT || !sent)
 		return rc;
 	return err_set(err, ERR_TIMEOUT,
 		"%s keeps the connection open and has not answered for %d s: it may hang",
@@ -260,7 +262,7 @@ static int ask_failed(struct kube *k, enum kube_ask ask, int rc, const struct re
 	struct kube_question *q = &k->asks[ask];
 
 	if (ask == ASK_READY)
-		return ready_failed(k, rc, answer, err);
+		return ready_failed(k, rc, q->sent, answer, err);
 	/* Too busy is no refusal: it is asked again after a while. */
 	q->answered = true;
 	q->denied = rc != ERR_BUSY;
@@ -302,6 +304,7 @@ static int ask_ended(struct kube *k, enum kube_ask ask, struct err *err)
 	struct rest_answer answer = { .date_us = REST_UNKNOWN_TIME };
 	int rc = rest_result(q->call, &answer, err);
 
+	q->sent = rest_sent(q->call);
 	rest_end(q->call);
 	q->call = NULL;
 	kube_server_time(k, &answer);

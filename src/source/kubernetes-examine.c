@@ -78,8 +78,7 @@ static int examine_server(
 
 	while (!rc && !kube_asks_settled(k)) {
 		if (round_now_ms(k->r) >= wait->until_ms)
-			return err_set(err, ERR_TIMEOUT, "%s did not answer in time",
-				rest_server(k->client));
+			return rest_late(k->client, err);
 		rc = rest_step(k->client, wait, err);
 		if (rc >= 0)
 			rc = kube_asks_step(k, err);

@@ -188,9 +188,8 @@ static int poll_wait(struct kube *k, int64_t until_ms, struct err *err)
  */
 static int poll_late(struct kube *k, struct err *err)
 {
-	if (k->unread || (k->told_all && !kube_streams_listing(k)))
-		return err_set(
-			err, ERR_TIMEOUT, "%s did not answer in time", rest_server(k->client));
+	if (k->unread || !kube_streams_listing(k))
+		return rest_late(k->client, err);
 	if (k->told_all)
 		return err_set(err, ERR_TIMEOUT,
 			"%s is still sending its objects again; a longer timeout waits for all of "

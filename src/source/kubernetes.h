@@ -113,6 +113,7 @@ struct kube_question {
 	int64_t asked_ms; /* TIME_UNKNOWN: never */
 	bool answered, denied;
 	bool busy; /* the answer was that it has no time now */
+	bool sent; /* anything of it may have reached the server */
 };
 
 enum kube_look_kind {

@@ -443,7 +443,10 @@ int sim_cluster_blind(const struct cluster *c, struct err *err)
 	const char *name = c->thing.name;
 
 	if (c->unseen || !c->machine->up)
-		return err_set(err, ERR_TIMEOUT, "https://%s:6443 did not answer in time", name);
+		return err_set(err, ERR_TIMEOUT,
+			"https://%s:6443 did not answer within 5.0 s: no connection came about: "
+			"check the host, the port and firewalls between",
+			name);
 	if (c->trouble == CLUSTER_HANGS)
 		return err_set(err, ERR_TIMEOUT,
 			"https://%s:6443 keeps the connection open and has not answered for 9 s: "

@@ -11,8 +11,8 @@ import time
 import unittest
 
 from kube_ask import Asking, Files
-from servers import (Authority, ControlPlane, Garbage, Listener, Proxy, endless_server, free_port, html_server, http_answer,
-                     redirect_server, silent_server, wait_until)
+from servers import (Authority, BlackHole, ControlPlane, Garbage, Home, Listener, Proxy, endless_server, free_port, html_server,
+                     http_answer, redirect_server, silent_server, wait_until)
 
 REVIEW = {"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1"}
 WHO = "post /apis/authentication.k8s.io/v1/selfsubjectreviews " + json.dumps(REVIEW, separators=(",", ":"))
@@ -581,6 +581,7 @@ class Reaching(Live):
         finally:
             self.plane.apiserver.resume()
         self.assertEqual(answer["code"], -3)
+        self.assertIn("the connection is there, and it is silent", answer["error"])
         asking.tell("limit 5000")
         self.assertEqual(asking("get /readyz")["code"], 0)
 
@@ -603,6 +604,168 @@ class Reaching(Live):
                 self.assertEqual(answer["code"], -10)
                 self.assertIn(word, answer["error"])
                 self.assertNotIn("u:p", answer["error"])
+
+
+class Late(unittest.TestCase):
+    """What does not come in time: how far it came, after how long, and what to look at. No API server is needed for that."""
+
+    ASKED = "it took the request, and no answer came: it may hang, or be overloaded. Check the process there"
+    HANDSHAKE = "it took the connection, and the TLS handshake does not end: it may hang, or not speak TLS there"
+    NOBODY = "no connection came about: check the host, the port and firewalls between"
+    SILENT = "the connection is there, and it is silent: it may hang, or be overloaded, or the network between is cut"
+
+    def setUp(self):
+        self.files = Files()
+        self.addCleanup(self.files.close)
+
+    def server(self, server, scheme="http"):
+        self.addCleanup(server.close)
+        return f"{scheme}://{server.address}"
+
+    def asking(self, url, limit=700, user=(), **cluster):
+        self.files.write("c", kubeconfig(url, dict(user), **cluster))
+        asking = Asking(self.files, "c")
+        self.addCleanup(asking.close)
+        asking.tell(f"limit {limit}")
+        return asking
+
+    def error(self, url, **how):
+        answer = self.asking(url, **how)("get /readyz")
+        self.assertEqual(answer["code"], -3, answer)
+        return answer["error"]
+
+    def board(self, url, timeout=1, user=(), **cluster):
+        """What a board says of it, and the doctor."""
+        path = self.files.write("board", kubeconfig(url, dict(user), **cluster))
+        with Home(env={"KUBECONFIG": path}) as home:
+            done = home.baton("list", "--json", "--timeout", timeout)
+            doctor = home.baton("doctor", "--timeout", timeout)
+        self.assertEqual(done.code, 69, done)
+        error = done.json["sources"][0]["error"]
+        # The doctor asks in another order, and its times may differ.
+        self.assertIn(error.split(":")[-1].strip(), doctor.out)
+        return error
+
+    def check(self, url, what, **how):
+        server = url.split("/")[2]
+        self.assertRegex(self.error(url, **how), rf"^{url} did not answer within 0\.\d s: {what}")
+        self.assertRegex(self.board(url, **how), rf"^\w+://{server} did not answer within [12]\.\d s: {what}")
+
+    def test_silence(self):
+        self.check(self.server(silent_server()), self.ASKED)
+
+    def test_a_handshake_that_does_not_end(self):
+        self.check(self.server(silent_server(), "https"), self.HANDSHAKE)
+
+    def test_a_handshake_that_calls_wait_for_together(self):
+        """Those that wait for the connection of the first are told what became of it, not what became of none of their own."""
+        answer = self.asking(self.server(silent_server(), "https"))("many 5 /x")
+        self.assertEqual(answer["good"], 0)
+        self.assertIn(self.HANDSHAKE, answer["error"])
+
+    def test_silence_after_the_handshake(self):
+        with Other() as other:
+            cert, key = other.issue("mute", "localhost", ["IP:127.0.0.1"])
+            url = self.server(tls_server(cert, key), "https")
+            self.check(url, self.ASKED, **{"certificate-authority": other.ca})
+
+    def test_nothing_comes_back(self):
+        for scheme in ("http", "https"):
+            self.check(self.server(BlackHole(), scheme), self.NOBODY)
+
+    def test_calls_that_wait_for_a_connection_that_never_comes(self):
+        answer = self.asking(self.server(BlackHole()))("many 5 /x")
+        self.assertEqual(answer["good"], 0)
+        self.assertIn(self.NOBODY, answer["error"])
+
+    def test_an_answer_that_stops(self):
+        url = self.server(Garbage(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", hold=True))
+        words = r"began to answer, and then nothing came for \d\.\d s: it may hang, or the network between loses what is large"
+        self.assertRegex(self.error(url), words)
+        self.assertRegex(self.board(url), words)
+
+    def test_an_answer_that_goes_on_and_on(self):
+        url = self.server(Dripping())
+        words = r"is still sending its answer after \d\.\d s: a longer timeout waits for all of it"
+        self.assertRegex(self.error(url), words)
+        self.assertRegex(self.board(url), words)
+
+    def test_silence_on_a_connection_that_was_good(self):
+        asking = self.asking(self.server(Answering(1)))
+        self.assertEqual(asking("get /x")["code"], 0)
+        answer = asking("get /x")
+        self.assertEqual(answer["code"], -3)
+        self.assertIn(self.SILENT, answer["error"])
+
+    def test_a_connection_that_is_gone_and_nothing_comes_back(self):
+        """What it said before does not count any more."""
+        server = Answering(1)
+        asking = self.asking(self.server(server))
+        self.assertEqual(asking("get /x")["code"], 0)
+        server.to_black_hole()
+        self.addCleanup(server.hole.close)
+        answer = asking("get /x")
+        self.assertEqual(answer["code"], -3)
+        self.assertIn(self.NOBODY, answer["error"])
+
+    def test_all_connections_are_taken(self):
+        """A server of HTTP/1.1, where each watch takes one."""
+        asking = self.asking(self.server(Garbage(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", hold=True)))
+        for _ in range(8):
+            asking.tell("watch /x")
+        asking.run(300)
+        answer = asking("get /x")
+        self.assertEqual(answer["code"], -3)
+        self.assertRegex(answer["error"], r"was not asked within 0\.\d s: our connections to it, .* are all in use")
+
+    def test_a_proxy_that_is_silent_or_not_there(self):
+        words = "the proxy before https://api.invalid:6443 did not let us through within"
+        for server in (silent_server(), BlackHole()):
+            proxy = {"proxy-url": self.server(server)}
+            self.assertIn(words, self.error("https://api.invalid:6443", **proxy))
+            self.assertIn(words, self.board("https://api.invalid:6443", **proxy))
+        proxy = {"proxy-url": self.server(silent_server())}
+        self.assertIn("no answer of http://api.invalid:80 came through the proxy before it within",
+                      self.error("http://api.invalid:80", **proxy))
+
+    def test_a_plugin_that_is_slow(self):
+        path = self.files.write("plugin", "#!/bin/sh\necho 'log in, please' >&2\nsleep 60\n")
+        os.chmod(path, 0o755)
+        user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": path, "interactiveMode": "Never"}}
+        words = rf"^the credential plugin {path} gave no credentials within \d\.\d s; it said: log in, please\. It can't ask"
+        url = self.server(silent_server(), "https")
+        self.assertRegex(self.error(url, user=user), words)
+        self.assertRegex(self.board(url, user=user), words)
+
+
+class Answering(Listener):
+    """Answers so many requests, then says nothing more."""
+
+    def __init__(self, n):
+        self.left, self.hole = n, None
+        super().__init__()
+
+    def handle(self, sock):
+        while sock.recv(65536):
+            if self.left:
+                self.left -= 1
+                sock.sendall(http_answer("200 OK", b"{}", ["Content-Type: application/json"]).replace(b"close", b"keep-alive"))
+
+    def to_black_hole(self):
+        """Everything ends, and whoever comes again is not heard."""
+        self.close()
+        self.hole = BlackHole(self.port)
+
+
+class Dripping(Listener):
+    """An answer of which a byte comes now and then."""
+
+    def handle(self, sock):
+        sock.recv(65536)
+        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        while True:
+            sock.sendall(b" ")
+            time.sleep(0.05)
 
 
 class OldHttp(Live):
@@ -727,7 +890,8 @@ def tls_server(cert, key):
     def handle(sock):
         try:
             with context.wrap_socket(sock, server_side=True) as inside:
-                inside.recv(1000)
+                while inside.recv(1000):
+                    pass
         except (ssl.SSLError, OSError):
             pass
     server.handle = handle

@@ -266,3 +266,31 @@ def endless_server(prefix=b""):
 def silent_server():
     """Accepts and never says a word."""
     return Garbage(b"", hold=True)
+
+
+class BlackHole:
+    """A port where nothing is refused and no connection comes about: its queue is full, and the kernel drops what comes."""
+
+    def __init__(self, port=0):
+        self.server = socket.socket()
+        self.server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.server.bind(("127.0.0.1", port))
+        self.server.listen(0)
+        self.port = self.server.getsockname()[1]
+        self.queued = [self._knock() for _ in range(3)]
+        own(self)
+
+    def _knock(self):
+        sock = socket.socket()
+        sock.setblocking(False)
+        sock.connect_ex(("127.0.0.1", self.port))
+        return sock
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def close(self):
+        disown(self)
+        for sock in (*self.queued, self.server):
+            sock.close()

@@ -62,11 +62,47 @@ static void test_what_is_no_endpoint(void **state)
 	assert_no_endpoint("http://ho\x1bst", "");
 }
 
+/* How far a connection came, and the words for it; how it is told apart is tested on real ones. */
+static void test_what_was_late(void **state)
+{
+	static const struct {
+		const char *endpoint;
+		bool looking, reached;
+		const char *words;
+	} cases[] = {
+		{ "https://db:1", true, false, "its name was not found in time: check the name" },
+		{ "https://db:1", false, false, "no connection came about: check the host" },
+		{ "https://db:1", false, true, "the TLS handshake does not end" },
+		{ "http://db:1", true, false, "its name was not found in time" },
+		{ "http://db:1", false, false, "no connection came about" },
+		{ "http://db:1", false, true, "it took the request, and no answer came" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct http_endpoint e = { 0 };
+		struct http_reach reach;
+		struct err err = { 0 };
+
+		assert_int_equal(
+			http_endpoint_parse(&e, cases[i].endpoint, false, 2379, NULL, &err), 0);
+		http_reach_init(&reach);
+		reach.looking = cases[i].looking;
+		reach.reached = cases[i].reached;
+		assert_int_equal(http_error_late(&err, NULL, &e, &reach, 1.5), ERR_TIMEOUT);
+		assert_non_null(strstr(err.text, "did not answer within 1.5 s: "));
+		assert_non_null(strstr(err.text, cases[i].words));
+		http_endpoint_release(&e);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_endpoints),
 		cmocka_unit_test(test_what_is_no_endpoint),
+		cmocka_unit_test(test_what_was_late),
 	};
 
 	return cmocka_run_group_tests_name("io/http", tests, NULL, NULL);
