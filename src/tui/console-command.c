@@ -61,20 +61,37 @@ static void sort_command(struct console *k, const char *word)
 		console_sort(k, (enum sort)sort, reverse);
 }
 
-static void source_command(struct console *k, const char *name)
+/* Whether a command may go on with that source, or with all of them (""): says so where there is no
+ * such one. */
+static bool is_source(struct console *k, enum command command, const char *name)
 {
 	const struct board *board = console_board(k);
-	char filter[200];
 	size_t i;
 
-	snprintf(filter, sizeof(filter), "source:%s", name);
 	for (i = 0; *name && board && i < board->n_snapshots; i++)
 		if (strcmp(board->snapshots[i]->source, name) == 0)
-			break;
-	if (*name && (!board || i == board->n_snapshots))
-		console_say(k, true, "no source \"%s\": Tab behind :source shows them", name);
-	else
+			return true;
+	if (*name)
+		console_say(k, true, "no source \"%s\": Tab behind :%s shows them", name,
+			command_word(command));
+	return !*name;
+}
+
+static void source_command(struct console *k, const char *name)
+{
+	char filter[200];
+
+	snprintf(filter, sizeof(filter), "source:%s", name);
+	if (is_source(k, COMMAND_SOURCE, name))
 		console_filter(k, *name ? filter : "");
+}
+
+static void poll_command(struct console *k, const char *name)
+{
+	if (!is_source(k, COMMAND_POLL, name))
+		return;
+	fleet_poll_now(k->fleet, *name ? name : NULL);
+	console_say(k, false, "polling %s now", *name ? name : "all sources");
 }
 
 static void open_command(struct console *k, const char *id)
@@ -90,7 +107,7 @@ static void view_command(struct console *k, const char *name)
 	int view = view_find(name);
 
 	if (view < 0 || (view_at((size_t)view)->ops && !view_at((size_t)view)->key))
-		console_say(k, true, "no view \"%s\": there are board, events and sources", name);
+		console_say(k, true, "no view \"%s\": Tab behind :view shows them", name);
 	else
 		console_go_view(k, view);
 }
@@ -124,7 +141,8 @@ static bool run_place_command(struct console *k, enum command command, const cha
 			console_arm(k, arg);
 		return true;
 	case COMMAND_DISARM:
-		console_disarm(k, arg);
+		if (is_source(k, command, arg))
+			console_disarm(k, arg);
 		return true;
 	case COMMAND_DIAGNOSE:
 	case COMMAND_HINT:
@@ -210,8 +228,7 @@ void console_run_command(struct console *k, struct line *typed)
 		console_record(k, arg);
 		break;
 	case COMMAND_POLL:
-		fleet_poll_now(k->fleet, *arg ? arg : NULL);
-		console_say(k, false, "polling %s now", *arg ? arg : "all sources");
+		poll_command(k, arg);
 		break;
 	case COMMAND_SET:
 		set_option(k, arg);

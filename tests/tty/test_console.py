@@ -486,6 +486,17 @@ class Acts(Case):
             p.keys(":arm 1 west\r").wait("protected")
             self.assertIn("[READ-ONLY]", p.screen.line(0))
 
+    def test_a_source_that_is_none_is_said_and_nothing_is_done(self):
+        with stage("mixed") as p:
+            p.wait("by need").keys(":arm 2\r").wait("[ARMED ")
+            p.keys(":disarm ctk\r").wait('no source "ctk": Tab behind :disarm shows them')
+            self.assertIn("[ARMED ", p.screen.line(0))
+            p.keys(":poll ctk\r").wait('no source "ctk": Tab behind :poll shows them')
+            p.keys(":source ctk\r").wait('no source "ctk": Tab behind :source shows them')
+            p.keys(":poll ctl\r").wait("polling ctl now")
+            p.keys(":disarm ctl\r").wait("read only again: ctl").wait("[READ-ONLY]")
+            p.keys(":view nowhere\r").wait('no view "nowhere": Tab behind :view shows them')
+
     def release(self, p):
         p.wait("by need").keys(":arm\r").wait("[ARMED ")
         self.menu(p)
