@@ -161,6 +161,9 @@ static void finish(struct console *k, struct lesson_run *run)
 {
 	const struct referee_rules *rules = &run->lesson->rules;
 
+	/* It stops time before that. */
+	if (k->wait_until_ms)
+		wait_over(k);
 	lesson_run_finish(run);
 	vclock_set(k->options->time->clock, rules->begins_ms + rules->limit_ms);
 	fleet_poll_now(k->fleet, NULL);

@@ -232,6 +232,14 @@ class Played(unittest.TestCase):
         self.assertEqual(json.loads(results)["hints"], 5)
         self.assertRegex(self.home.baton("train").out, r"S06 .* best +\d+")
 
+    def test_who_is_done_need_not_wait(self):
+        with self.start("S06") as p:
+            p.wait("read the story")
+            p.keys(":wait 2m\r").wait("time runs for 2m")
+            p.keys(":finish\r").wait("the lesson is over: ")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
     def test_leaving_early_keeps_no_result(self):
         with self.start("S06", "--ascii", NO_COLOR="1") as p:
             p.wait("read the story")
