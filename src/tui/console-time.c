@@ -113,6 +113,13 @@ static void time_back(struct console *k)
 	k->events_seq = 0;
 }
 
+/* What that clock's wall clock shows at a moment. Of two clocks that are read one after the other
+ * the second is a second later where time goes a thousand times as fast. */
+static int64_t wall_us(const struct console_time *time, int64_t at_ms)
+{
+	return time->clock->epoch_us + at_ms * 1000;
+}
+
 static void time_go(struct console *k, const struct console_time *time, int64_t at_ms)
 {
 	char text[CLOCK_TEXT_MAX];
@@ -121,7 +128,7 @@ static void time_go(struct console *k, const struct console_time *time, int64_t 
 		time_back(k);
 	vclock_set(time->clock, at_ms);
 	time_changed(k);
-	clock_format_utc(text, clock_wall_us(k->clock), 0);
+	clock_format_utc(text, wall_us(time, at_ms), 0);
 	console_say(k, false, "%s", text);
 }
 
@@ -156,19 +163,19 @@ static void seek_by(struct console *k, int64_t by_ms)
 void console_time_seek(struct console *k, const char *text)
 {
 	const struct console_time *time = past_of(k);
-	int64_t now_us = clock_wall_us(k->clock), zero_us = now_us - console_live_ms(k) * 1000;
-	struct moment_span span = { .plus_us = now_us, .minus_us = now_us };
+	struct moment_span span;
 	struct err err = { 0 };
 	int64_t at_us;
 
 	if (!time)
 		return;
-	span.first_us = zero_us + time->first_ms * 1000;
-	span.last_us = zero_us + time->last_ms * 1000;
+	span.first_us = wall_us(time, time->first_ms);
+	span.last_us = wall_us(time, time->last_ms);
+	span.plus_us = span.minus_us = wall_us(time, console_live_ms(k));
 	if (moment_parse(text, &span, &at_us, &err))
 		console_say(k, true, "%s", err.text);
 	else
-		time_go(k, time, (at_us - zero_us) / 1000);
+		time_go(k, time, (at_us - wall_us(time, 0)) / 1000);
 }
 
 static void seek_finding(struct console *k, bool back)

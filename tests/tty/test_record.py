@@ -68,7 +68,11 @@ class Record(unittest.TestCase):
             p.keys("s").wait("[PAUSED]")
             p.keys(":seek end\r").wait(lambda s: last in s.line(0))
             p.wait(lambda s: s.text.splitlines()[2:-1] == end.splitlines()[2:-1])
-            p.keys("x").wait("[REPLAY x2]")
+            # Also where a second of the record is a millisecond.
+            p.keys(":speed 1000\r").wait("[REPLAY x1000]")
+            for second in ("07", "41", "22"):
+                p.keys(f":seek 08:59:{second}\r").wait(f"2026-03-03T08:59:{second}Z")
+            p.keys(":seek end\r").keys(":speed 1\r").keys("x").wait("[REPLAY x2]")
             p.keys(":speed 0.5\r").wait("[REPLAY x0.5]")
             p.keys("R").wait("this is a record already")
             p.keys("a").wait("this is a record of what was")
