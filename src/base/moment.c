@@ -110,6 +110,23 @@ static bool take_offset(const char **at, int *ret_s)
 	return true;
 }
 
+/* Of the day, in 0 to a day: of a time before 1970, too. */
+static int64_t time_of_day(int64_t at_us)
+{
+	return ((at_us % day_us) + day_us) % day_us;
+}
+
+/* The moment at which a time of the day is meant. */
+static int64_t on_its_day(int64_t time_us, const struct moment_span *span)
+{
+	int64_t near_us = span->newest ? span->last_us : span->first_us;
+	int64_t at_us = near_us - time_of_day(near_us) + time_of_day(time_us);
+
+	if (span->newest)
+		return at_us > near_us ? at_us - day_us : at_us;
+	return at_us < near_us ? at_us + day_us : at_us;
+}
+
 static bool parse_instant(const char *text, const struct moment_span *span, int64_t *ret_us)
 {
 	struct civil c = { .year = 1970, .month = 1, .day = 1 };
@@ -121,13 +138,7 @@ static bool parse_instant(const char *text, const struct moment_span *span, int6
 		!take_offset(&text, &offset_s) || *text)
 		return false;
 	at_us = (civil_seconds(&c) - offset_s) * 1000000 + fraction;
-	if (!dated) {
-		at_us = ((at_us % day_us) + day_us) % day_us;
-		at_us += span->first_us - ((span->first_us % day_us) + day_us) % day_us;
-		if (at_us < span->first_us)
-			at_us += day_us;
-	}
-	*ret_us = at_us;
+	*ret_us = dated ? at_us : on_its_day(at_us, span);
 	return true;
 }
 

@@ -1,6 +1,7 @@
 #ifndef BASE_MOMENT_H
 #define BASE_MOMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -10,11 +11,13 @@ struct moment_span {
 	int64_t first_us, last_us;
 	int64_t plus_us;  /* what "+90s" and "90s" count from */
 	int64_t minus_us; /* what "-90s" counts from */
+	bool newest;      /* a time without a date is the last such one, not the first */
 };
 
 /*
  * Reads a moment as an operator writes it: RFC 3339 ("2026-01-02T03:04:05.678Z", with an offset,
- * or without a date: "03:04", "03:04:05", in UTC, the first such time from first_us on);
+ * or without a date: "03:04", "03:04:05", in UTC, the first such time from first_us on, or the last
+ * up to last_us);
  * a distance ("+90s", "5m", "-2h", "1d"; a bare number is seconds); "start", "end". What lies
  * outside the span is taken as its nearer end. Returns 0 or ERR_USAGE.
  */

@@ -175,6 +175,7 @@ void console_past_at(struct console *k, const char *argument)
 	int64_t now_us = clock_wall_us(k->clock), at_us;
 	struct moment_span span = { .first_us = now_us,
 		.last_us = now_us,
+		.newest = true,
 		.plus_us = console_time_us(k),
 		.minus_us = console_time_us(k) };
 	struct err err = { 0 };

@@ -57,6 +57,36 @@ static void what_is_a_time(void **state)
 	}
 }
 
+/* Who looks back from now means the last 22:10, however long ago the first was. */
+static void a_time_of_the_day_may_be_the_last(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t before_s; /* the span's end: 2026-01-03T01:00:00Z */
+	} good[] = {
+		{ "01:00", 0 },
+		{ "00:59:59", 1 },
+		{ "01:00:01", 86399 },
+		{ "22:10", 3 * 3600 - 600 },
+		{ "2026-01-02T22:10:00Z", 3 * 3600 - 600 },
+		{ "start", 9 * 86400 },
+	};
+	struct moment_span days = span;
+	size_t i;
+
+	(void)state;
+	days.first_us = days.last_us - INT64_C(9) * 86400 * 1000000;
+	days.newest = true;
+	for (i = 0; i < ARRAY_LEN(good); i++) {
+		int64_t at_us = 0;
+
+		assert_int_equal(moment_parse(good[i].text, &days, &at_us, NULL), 0);
+		if ((days.last_us - at_us) / 1000000 != good[i].before_s)
+			fail_msg("\"%s\" is %" PRId64 " s before the end", good[i].text,
+				(days.last_us - at_us) / 1000000);
+	}
+}
+
 static void what_is_none(void **state)
 {
 	static const char *const bad[] = { "", "x", "5x", "+", "-", "22:", "24:00", "22:60",
@@ -90,6 +120,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_a_time),
+		cmocka_unit_test(a_time_of_the_day_may_be_the_last),
 		cmocka_unit_test(what_is_none),
 		cmocka_unit_test(durations),
 	};
