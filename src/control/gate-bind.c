@@ -221,13 +221,14 @@ static void check_token(struct gate_slot *slot, const struct gate_want *want)
 /* ---- what it is ---- */
 
 static const struct act_case *find_act(
-	const struct source_ops *ops, enum mechanism mechanism, enum verb verb)
+	const struct source_ops *ops, const struct singleton *s, enum verb verb)
 {
+	const struct act_case *act = ops->acts;
 	size_t i;
 
-	for (i = 0; i < ops->n_acts; i++)
-		if (ops->acts[i].mechanism == mechanism && ops->acts[i].verb == verb)
-			return &ops->acts[i];
+	for (i = 0; i < ops->n_acts; i++, act++)
+		if (act->mechanism == s->mechanism && act->verb == verb)
+			return !act->has || act->has(s, verb) ? act : NULL;
 	return NULL;
 }
 
@@ -235,7 +236,7 @@ static void bind_target(struct gate_slot *slot, const struct gate_want *want)
 {
 	const struct singleton *s = slot->row->s;
 
-	slot->act = find_act(slot->session->config->ops, s->mechanism, slot->verb);
+	slot->act = find_act(slot->session->config->ops, s, slot->verb);
 	if (!slot->act) {
 		refuse(slot, "%s does not work on %s", verb_word(slot->verb)->word,
 			mechanism_word(s->mechanism)->word);
@@ -287,7 +288,7 @@ bool gate_knows(struct fleet *fleet, const struct board *board, const char *id, 
 	const struct session *s = fleet_session(fleet, id, strcspn(id, "/"));
 	const struct row *row = board_find(board, id, NULL);
 
-	return s && row && find_act(s->config->ops, row->s->mechanism, verb);
+	return s && row && find_act(s->config->ops, row->s, verb);
 }
 
 void gate_slot_release(struct gate_slot *slot)

@@ -432,6 +432,17 @@ void gate_close(struct gate *gate)
 
 /* ---- the menu, and being armed ---- */
 
+/* What the row itself says against it: before what arming would lift. */
+static void hinder_by_row(struct gate_slot *slot)
+{
+	const char *why = NULL;
+
+	if (!slot->refusals.n && slot->act && slot->act->hinders)
+		why = slot->act->hinders(slot->row->s, slot->verb);
+	if (why)
+		plan_add(&slot->refusals, why, NULL);
+}
+
 /* The first reason against one want, or NULL. */
 static char *hinder(struct fleet *fleet, const struct gate_place *place,
 	const struct gate_want *want, enum gate_way way)
@@ -440,6 +451,7 @@ static char *hinder(struct fleet *fleet, const struct gate_place *place,
 	char *why = NULL;
 
 	gate_bind(&slot, fleet, place, want);
+	hinder_by_row(&slot);
 	if (slot.session && slot.snap)
 		gate_policy(&slot, fleet, slot.snap->state, way, &slot.refusals);
 	if (slot.refusals.n)

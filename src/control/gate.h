@@ -152,13 +152,13 @@ void gate_close(struct gate *gate);
  * Whether each verb could be begun on a set of rows, for the menu: nothing is asked of a server. Of
  * each want id and key count (key: of the claim or run under the cursor; NULL). why[verb] becomes
  * NULL, or the first reason why not that one of the rows gives, one sentence, which the caller
- * frees; a verb that the row's mechanism can never have says so. The rows are looked for once, in
- * one pass.
+ * frees: what the row shows (act.h, `hinders`), the policy; a verb that the row can never have says
+ * so. The rows are looked for once, in one pass.
  */
 void gate_hinders(struct fleet *fleet, const struct board *board, const struct gate_want *wants,
 	size_t n, enum gate_way way, char *why[VERB_COUNT]);
 
-/* Whether the kind of source that an id is of has that verb for its row at all. */
+/* Whether the row of an id has that verb at all: its source does it, on rows like this one. */
 bool gate_knows(struct fleet *fleet, const struct board *board, const char *id, enum verb verb);
 
 /*

@@ -38,13 +38,27 @@ struct act_case {
 	 * negative code: it could not be read. */
 	int (*look)(void *state, struct round *r, const struct order *order,
 		const struct plan *plan, struct sight *sight, struct err *err);
+
+	/* Whether this row of the mechanism has the verb at all, by its facts. NULL: each has. */
+	bool (*has)(const struct singleton *s, enum verb verb);
+
+	/*
+	 * For the menu, which asks no server: why it could not be done now, as far as the row shows
+	 * it, in a sentence that lives as long as the row; NULL: nothing shows. An act is not held
+	 * to it: it reads again, and may find it otherwise. NULL: the row never tells.
+	 */
+	const char *(*hinders)(const struct singleton *s, enum verb verb);
 };
 
+/* `hinders` of suspend and resume, for mechanisms with DETAIL_SUSPENDED; of other verbs NULL. */
+const char *act_suspend_hinders(const struct singleton *s, enum verb verb);
+
 /* A row of such a table, for the .def files that a real kind and its built-in likeness share. */
-#define ACT_CASE(mech, which, asks, compares, takes, plan_fn, send_fn, look_fn)               \
+#define ACT_CASE(mech, which, asks, compares, takes, plan_fn, send_fn, look_fn, hinders_fn)   \
 	{                                                                                     \
 		.mechanism = (mech), .verb = (which), .request = (asks), .guard = (compares), \
-		.needs = (takes), .plan = (plan_fn), .send = (send_fn), .look = (look_fn)     \
+		.needs = (takes), .plan = (plan_fn), .send = (send_fn), .look = (look_fn),    \
+		.hinders = (hinders_fn)                                                       \
 	}
 
 #endif

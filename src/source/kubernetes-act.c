@@ -534,8 +534,9 @@ int kube_act_look(void *state, struct round *r, const struct order *order, const
 	return rc;
 }
 
-#define ACT(mech, which, asks, compares, takes) \
-	ACT_CASE(mech, which, asks, compares, takes, kube_act_plan, kube_act_send, kube_act_look),
+#define ACT(mech, which, asks, compares, takes)                                                   \
+	ACT_CASE(mech, which, asks, compares, takes, kube_act_plan, kube_act_send, kube_act_look, \
+		act_suspend_hinders),
 
 const struct act_case kube_acts[KUBE_ACTS] = {
 #include "source/kubernetes-acts.def"

@@ -78,5 +78,6 @@ src_libsource_a_SOURCES = \
 	src/source/sim-zookeeper.c src/source/sim-zookeeper.h \
 	src/source/sim-zookeeper-act.c \
 	src/source/sim-zookeeper-view.c \
-	src/source/source.c src/source/source.h src/source/act.h \
+	src/source/act.c src/source/act.h \
+	src/source/source.c src/source/source.h \
 	src/source/sources.def

@@ -299,8 +299,9 @@ static int act_look(void *state, struct round *r, const struct order *order,
 }
 
 const struct act_case postgres_acts[POSTGRES_ACTS] = {
-#define ACT(id, asks, compares, takes) \
-	ACT_CASE(MECH_PG_ADVISORY, VERB_##id, asks, compares, takes, act_plan, act_send, act_look),
+#define ACT(id, asks, compares, takes)                                                             \
+	ACT_CASE(MECH_PG_ADVISORY, VERB_##id, asks, compares, takes, act_plan, act_send, act_look, \
+		NULL),
 #include "source/postgres-acts.def"
 #undef ACT
 };

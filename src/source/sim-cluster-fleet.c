@@ -58,10 +58,10 @@ static void server_mend(struct world *w, struct thing *t, char *answer, size_t s
 }
 
 static const struct sim_fleet_act server_acts[] = {
-	{ VERB_ASK, "ask the owner of the API server", " how it is", NULL, server_ask, NULL },
+	{ VERB_ASK, "ask the owner of the API server", " how it is", NULL, server_ask, NULL, NULL },
 	{ VERB_MEND, "have the owner of the API server",
 		" mend it: make room in etcd, or start it again", server_broken, server_mend,
-		server_serves },
+		server_serves, NULL },
 };
 
 /* ---- a pod that can't go ---- */
@@ -112,10 +112,10 @@ static bool pod_gone(struct world *w, struct thing *t)
 }
 
 static const struct sim_fleet_act pod_acts[] = {
-	{ VERB_ASK, "look at the pod", " and what keeps it", NULL, pod_ask, NULL },
+	{ VERB_ASK, "look at the pod", " and what keeps it", NULL, pod_ask, NULL, NULL },
 	{ VERB_UNHOLD, "take the finalizers off the pod",
 		" and delete its object by force, whatever its process does", NULL, pod_unhold,
-		pod_gone },
+		pod_gone, NULL },
 };
 
 /* ---- a change ---- */
@@ -209,13 +209,18 @@ static bool is_applied(struct world *w, struct thing *t)
 	return ((const struct cluster_change *)t)->applied;
 }
 
+static const char *seen_applied(const struct singleton *s)
+{
+	return singleton_holder(s) ? "it is applied already" : NULL;
+}
+
 static const struct sim_fleet_act change_acts[] = {
-	{ VERB_ASK, "read the change", " and what it would do", NULL, change_ask, NULL },
+	{ VERB_ASK, "read the change", " and what it would do", NULL, change_ask, NULL, NULL },
 	{ VERB_APPLY, "apply the change", " as it was asked for", can_apply, change_apply,
-		is_applied },
+		is_applied, seen_applied },
 	{ VERB_APPLY_GUARDED, "apply the change",
 		" with a short starting deadline in the same edit", can_guard, change_guard,
-		is_applied },
+		is_applied, seen_applied },
 };
 
 const struct sim_fleet_kind sim_cluster_fleet[] = {

@@ -488,8 +488,9 @@ static int act_look(void *state, struct round *r, const struct order *order,
 	return rc;
 }
 
-#define ACT(mech, which, asks, compares, takes) \
-	ACT_CASE(mech, which, asks, compares, takes, act_plan, act_send, act_look),
+#define ACT(mech, which, asks, compares, takes)                                    \
+	ACT_CASE(mech, which, asks, compares, takes, act_plan, act_send, act_look, \
+		act_suspend_hinders),
 
 const struct act_case sim_cluster_acts[KUBE_ACTS] = {
 #include "source/kubernetes-acts.def"

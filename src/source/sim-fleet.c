@@ -165,26 +165,47 @@ static void restart(struct world *w, struct thing *t, char *answer, size_t size)
 	start(w, t, answer, size);
 }
 
+static const char *seen_stopped(const struct singleton *s)
+{
+	return singleton_holder(s) ? NULL : "it does not run";
+}
+
+static const char *seen_blocked(const struct singleton *s)
+{
+	return singleton_text(s, DETAIL_BLOCKED, NULL);
+}
+
+static const char *hinders_start(const struct singleton *s)
+{
+	return singleton_holder(s) ? "it runs already" : seen_blocked(s);
+}
+
+static const char *hinders_restart(const struct singleton *s)
+{
+	const char *stopped = seen_stopped(s);
+
+	return stopped ? stopped : seen_blocked(s);
+}
+
 static const struct sim_fleet_act process_acts[] = {
-	{ VERB_ASK, "ask the owner of", " how it is", NULL, ask, NULL },
+	{ VERB_ASK, "ask the owner of", " how it is", NULL, ask, NULL, NULL },
 	{ VERB_STOP, "stop the process", ": SIGTERM, and SIGKILL when it does not answer", runs,
-		stop, is_stopped },
-	{ VERB_START, "start the process", "", can_start, start, does_run },
-	{ VERB_RESTART, "stop the process", ", and start it again", can_restart, restart,
-		does_run },
+		stop, is_stopped, seen_stopped },
+	{ VERB_START, "start the process", "", can_start, start, does_run, hinders_start },
+	{ VERB_RESTART, "stop the process", ", and start it again", can_restart, restart, does_run,
+		hinders_restart },
 };
 
 /* ---- a machine ---- */
+
+static const char cut_off_text[] = "up, and cut off from the network";
 
 static void machine_tell(struct world *w, struct thing *t, struct draft *d)
 {
 	const struct machine *m = (const struct machine *)t;
 
 	(void)w;
-	draft_text(d, DETAIL_CONDITION,
-		!m->up        ? "off"
-		: m->isolated ? "up, and cut off from the network"
-			      : "up");
+	draft_text(d, DETAIL_CONDITION, !m->up ? "off" : m->isolated ? cut_off_text : "up");
 	if (m->up)
 		draft_claim(d, CLAIM_HOLDER, t->name, strlen(t->name), "power:on");
 }
@@ -273,11 +294,39 @@ static bool is_on(struct world *w, struct thing *t)
 	return !is_off(w, t);
 }
 
+static const char *seen_off(const struct singleton *s)
+{
+	return singleton_holder(s) ? NULL : "it is off";
+}
+
+static const char *seen_up(const struct singleton *s)
+{
+	return singleton_holder(s) ? "it is up" : NULL;
+}
+
+static bool seen_cut_off(const struct singleton *s)
+{
+	return strcmp(singleton_text(s, DETAIL_CONDITION, ""), cut_off_text) == 0;
+}
+
+static const char *hinders_isolate(const struct singleton *s)
+{
+	return seen_cut_off(s) ? "it is cut off already" : seen_off(s);
+}
+
+/* Of one that is off nobody sees whether it would be cut off. */
+static const char *hinders_rejoin(const struct singleton *s)
+{
+	return singleton_holder(s) && !seen_cut_off(s) ? "it is not cut off" : NULL;
+}
+
 static const struct sim_fleet_act machine_acts[] = {
-	{ VERB_ISOLATE, "cut", " off from the network", can_isolate, isolate, is_isolated },
-	{ VERB_REJOIN, "put", " back on the network", can_rejoin, rejoin, is_joined },
-	{ VERB_FENCE, "switch the machine", " off", is_up, fence, is_off },
-	{ VERB_START, "switch the machine", " on", can_power_on, power_on, is_on },
+	{ VERB_ISOLATE, "cut", " off from the network", can_isolate, isolate, is_isolated,
+		hinders_isolate },
+	{ VERB_REJOIN, "put", " back on the network", can_rejoin, rejoin, is_joined,
+		hinders_rejoin },
+	{ VERB_FENCE, "switch the machine", " off", is_up, fence, is_off, seen_off },
+	{ VERB_START, "switch the machine", " on", can_power_on, power_on, is_on, seen_up },
 };
 
 static const struct sim_fleet_kind own_kinds[] = {
@@ -379,30 +428,41 @@ static int fleet_tell(struct sim_source *s, struct round *r, struct err *err)
 
 /* ---- acts ---- */
 
+/* What kind of thing a path is of; NULL: of none. *ret_name: its name, behind the word. */
+static const struct sim_fleet_kind *kind_of(const char *path, const char **ret_name)
+{
+	const struct sim_fleet_kind *k = NULL;
+	size_t part = 0;
+
+	while ((k = next_kind(&part, k)) != NULL) {
+		size_t len = strlen(k->word);
+
+		if (strncmp(path, k->word, len) != 0 || path[len] != '/')
+			continue;
+		*ret_name = path + len + 1;
+		return k;
+	}
+	return NULL;
+}
+
 /* What a row stands for now; *ret_kind says how. NULL: it is gone, or has no row any more. */
 static struct thing *thing_of(const struct sim_source *s, const struct order *order,
 	const struct sim_fleet_kind **ret_kind)
 {
-	const struct sim_fleet_kind *k = NULL;
 	struct thing *found = NULL;
-	size_t part = 0;
+	const char *name;
 	struct str path;
 
 	str_init(&path, 1024);
-	if (text_unescape(&path, order->s->path)) {
-		str_release(&path);
-		return NULL;
-	}
-	while (!found && (k = next_kind(&part, k)) != NULL) {
-		size_t len = strlen(k->word);
-
-		if (strncmp(path.s, k->word, len) != 0 || path.s[len] != '/')
-			continue;
-		found = world_find(s->world, k->ops, path.s + len + 1);
-		*ret_kind = k;
-	}
+	*ret_kind = NULL;
+	if (!text_unescape(&path, order->s->path))
+		*ret_kind = kind_of(path.s, &name);
+	if (*ret_kind)
+		found = world_find(s->world, (*ret_kind)->ops, name);
+	if (found && (*ret_kind)->shown && !(*ret_kind)->shown(found))
+		found = NULL;
 	str_release(&path);
-	return found && k->shown && !k->shown(found) ? NULL : found;
+	return found;
 }
 
 static const struct sim_fleet_act *act_of(const struct sim_fleet_kind *k, enum verb verb)
@@ -413,6 +473,27 @@ static const struct sim_fleet_act *act_of(const struct sim_fleet_kind *k, enum v
 		if (k->acts[i].verb == verb)
 			return &k->acts[i];
 	return NULL;
+}
+
+/* The same of a row alone: the words of kinds have nothing that is escaped. */
+static const struct sim_fleet_act *act_of_row(const struct singleton *s, enum verb verb)
+{
+	const char *name;
+	const struct sim_fleet_kind *k = kind_of(s->path, &name);
+
+	return k ? act_of(k, verb) : NULL;
+}
+
+static bool fleet_has(const struct singleton *s, enum verb verb)
+{
+	return act_of_row(s, verb) != NULL;
+}
+
+static const char *fleet_hinders(const struct singleton *s, enum verb verb)
+{
+	const struct sim_fleet_act *act = act_of_row(s, verb);
+
+	return act && act->hinders ? act->hinders(s) : NULL;
 }
 
 static int64_t life_of(const struct sim_fleet_kind *k, const struct thing *t)
@@ -538,10 +619,11 @@ static int fleet_look(void *state, struct round *r, const struct order *order,
 	return 0;
 }
 
-#define FLEET_ACT(verb_id, text)                                                              \
-	{                                                                                     \
-		MECH_PROCESS, VERB_##verb_id, text, "that it was not started again since",    \
-			"nothing: it is a built-in fleet", fleet_plan, fleet_send, fleet_look \
+#define FLEET_ACT(verb_id, text)                                                               \
+	{                                                                                      \
+		MECH_PROCESS, VERB_##verb_id, text, "that it was not started again since",     \
+			"nothing: it is a built-in fleet", fleet_plan, fleet_send, fleet_look, \
+			fleet_has, fleet_hinders                                               \
 	}
 
 static const struct act_case fleet_acts[] = {

@@ -26,6 +26,8 @@ struct sim_fleet_act {
 	void (*act)(struct world *w, struct thing *t, char *answer, size_t size);
 	/* Whether its effect is seen. NULL: at once. */
 	bool (*done)(struct world *w, struct thing *t);
+	/* As `can`, of what the row shows: see struct act_case. NULL: it never tells. */
+	const char *(*hinders)(const struct singleton *s);
 };
 
 /* A kind of thing that has rows there. */

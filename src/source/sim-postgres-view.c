@@ -179,8 +179,9 @@ static int act_look(void *state, struct round *r, const struct order *order,
 }
 
 static const struct act_case view_acts[] = {
-#define ACT(id, asks, compares, takes) \
-	ACT_CASE(MECH_PG_ADVISORY, VERB_##id, asks, compares, takes, act_plan, act_send, act_look),
+#define ACT(id, asks, compares, takes)                                                             \
+	ACT_CASE(MECH_PG_ADVISORY, VERB_##id, asks, compares, takes, act_plan, act_send, act_look, \
+		NULL),
 #include "source/postgres-acts.def"
 #undef ACT
 };

@@ -344,10 +344,11 @@ static int act_look(void *state, struct round *r, const struct order *order,
 	return rc;
 }
 
-#define DAG_ACT(id, asks)                                                                         \
-	{                                                                                         \
-		.mechanism = MECH_AIRFLOW_DAG, .verb = VERB_##id, .request = (asks),              \
-		.needs = "can_edit on DAGs", .plan = act_plan, .send = act_send, .look = act_look \
+#define DAG_ACT(id, asks)                                                                          \
+	{                                                                                          \
+		.mechanism = MECH_AIRFLOW_DAG, .verb = VERB_##id, .request = (asks),               \
+		.needs = "can_edit on DAGs", .plan = act_plan, .send = act_send, .look = act_look, \
+		.hinders = act_suspend_hinders                                                     \
 	}
 
 static const struct act_case view_acts[] = {

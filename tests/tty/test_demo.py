@@ -125,6 +125,19 @@ class Demo(unittest.TestCase):
             lines = [json.loads(line) for line in audit]
         self.assertEqual([(line["verb"], line["sim"], line["outcome"]) for line in lines], [("crash", True, None), ("crash", True, "done")])
 
+    def test_the_menu_has_what_a_row_of_the_fleet_can_have(self):
+        """What can be done now comes first; what can't says why; what is for machines, pods and changes is not there."""
+        with self.baton("demo") as p:
+            p.wait("[SIM x1]").wait("control/elections/archiver")
+            p.keys("/invoicer-1\r").wait("fleet/process/invoicer-1").settle()
+            p.keys("ja").wait("Enter chooses")
+            menu = [line.split("\u2502")[1].strip("\u258c ") for line in p.screen.text.splitlines() if line.count("\u2502") == 2]
+            self.assertEqual([line.split()[0] for line in menu][:4], ["ask", "stop", "restart", "start"])
+            self.assertIn("it runs already", menu[3])
+            self.assertFalse({"fence", "isolate", "apply", "unhold", "mend"} & {line.split()[0] for line in menu})
+            p.keys("\x1bq")
+            self.assertEqual(p.end(), 0)
+
     def choose(self, p, word):
         """Moves down a list to the line of that word, and takes it."""
         for _ in range(40):

@@ -98,10 +98,31 @@ static inline int acting_look(void *state, struct round *r, const struct order *
 		.look = acting_look                                                               \
 	}
 
+static inline const char *acting_hinders(const struct singleton *s, enum verb verb)
+{
+	(void)s;
+	return verb == VERB_RESUME ? "it goes on already" : NULL;
+}
+
+static inline bool acting_never_has(const struct singleton *s, enum verb verb)
+{
+	(void)s;
+	(void)verb;
+	return false;
+}
+
 static const struct act_case acting_acts[] = {
 	ACTING(VERB_STEP_DOWN),
 	ACTING(VERB_RELEASE),
 	ACTING(VERB_SUSPEND),
+	/* Rows of its mechanism may have them; these don't, or show that it is not the time. */
+	{ .mechanism = MECH_ETCD_ELECTION, .verb = VERB_TRIGGER, .has = acting_never_has },
+	{ .mechanism = MECH_ETCD_ELECTION,
+		.verb = VERB_RESUME,
+		.plan = acting_plan,
+		.send = acting_send,
+		.look = acting_look,
+		.hinders = acting_hinders },
 };
 
 static const struct source_ops acting_source = {

@@ -507,6 +507,31 @@ static void the_menu_says_why_not(void **state)
 	acting_fleet_stop(&f);
 }
 
+/* What the row shows stands before what arming would lift; an act is not held to it. */
+static void the_menu_says_what_the_row_shows(void **state)
+{
+	const struct gate_want want = { .id = "test/x" };
+	struct acting_fleet f;
+	struct board *board;
+	char *why[VERB_COUNT];
+
+	acting_fleet_init(&f);
+	acting_fleet_start(&f, *state);
+	board = fleet_board(f.fleet);
+	gate_hinders(f.fleet, board, &want, 1, GATE_WAY_CONSOLE, why);
+	assert_string_equal(why[VERB_RESUME], "it goes on already");
+	assert_string_equal(why[VERB_TRIGGER], "trigger does not work on etcd-election");
+	free_all(why);
+	assert_true(gate_knows(f.fleet, board, "test/x", VERB_RESUME));
+	assert_false(gate_knows(f.fleet, board, "test/x", VERB_TRIGGER));
+	board_unref(board);
+	assert_int_equal(carry(&f, VERB_RESUME, NULL), GATE_DONE);
+	gate_close(f.gate);
+	assert_int_equal(carry(&f, VERB_TRIGGER, NULL), GATE_REFUSED);
+	assert_int_equal(f.first.sends, 1);
+	acting_fleet_stop(&f);
+}
+
 static void the_menu_of_a_set_says_the_first_reason(void **state)
 {
 	const struct gate_want wants[] = { { .id = "test/x", .key = "rev:7" },
@@ -996,6 +1021,7 @@ int main(int argc, char **argv)
 		GATE_TEST(what_the_config_forbids_is_refused),
 		GATE_TEST(a_source_that_fails_is_refused),
 		GATE_TEST(the_menu_says_why_not),
+		GATE_TEST(the_menu_says_what_the_row_shows),
 		GATE_TEST(the_menu_of_a_set_says_the_first_reason),
 		GATE_TEST(an_identity_that_several_hold_is_refused_with_their_keys),
 		GATE_TEST(an_identity_that_looks_like_a_key_does_not_hit_another),

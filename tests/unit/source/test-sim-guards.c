@@ -283,6 +283,87 @@ static void what_has_no_row_any_more_is_not_there(void **state)
 	bench_release(&b);
 }
 
+/* ---- what the menu offers of a row of the fleet ---- */
+
+static void it_stops(struct bench *b)
+{
+	process_end(b->w, b->p, PROCESS_END_STOPPED);
+}
+
+static void it_hangs(struct bench *b)
+{
+	process_pause(b->w, b->p, INT64_MAX);
+}
+
+/* Each verb that such a row has, in the order of verbs.def, with what stands against it. */
+static const struct fleet_menu {
+	const char *path;
+	void (*before)(struct bench *b);
+	const char *menu;
+} fleet_menus[] = {
+	{ "process/worker", nothing, "ask, stop, start (it runs already), restart" },
+	{ "process/worker", it_hangs, "ask, stop, start (it runs already), restart" },
+	{ "process/worker", it_stops,
+		"ask, stop (it does not run), start, restart (it does not run)" },
+	{ "process/worker", it_is_blocked,
+		"ask, stop, start (it runs already), restart (its disk is full)" },
+	{ "machine/node-1", nothing,
+		"start (it is up), isolate, rejoin (it is not cut off), fence" },
+	{ "machine/node-1", it_is_cut_off,
+		"start (it is up), isolate (it is cut off already), rejoin, fence" },
+	{ "machine/node-1", its_machine_goes_off,
+		"start, isolate (it is off), rejoin, fence (it is off)" },
+};
+
+static const struct act_case *act_of(const struct sim_view *view, enum verb verb)
+{
+	const struct act_case *act = case_of(view, MECH_PROCESS, verb);
+
+	assert_non_null(act->has);
+	assert_non_null(act->hinders);
+	return act;
+}
+
+static void menu_of(const struct bench *b, const char *path, struct str *menu)
+{
+	const struct singleton *row = fake_round_row(&b->r, path);
+	int verb;
+
+	assert_non_null(row);
+	for (verb = VERB_ASK; verb <= VERB_APPLY_GUARDED; verb++) {
+		const struct act_case *act = act_of(b->view, (enum verb)verb);
+		const char *why = act->hinders(row, (enum verb)verb);
+
+		if (!act->has(row, (enum verb)verb))
+			continue;
+		str_addf(menu, "%s%s", menu->len ? ", " : "", verb_word((enum verb)verb)->word);
+		if (why)
+			str_addf(menu, " (%s)", why);
+	}
+}
+
+static void the_menu_has_what_such_a_row_can_have(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(fleet_menus); i++) {
+		struct bench b;
+		struct str menu;
+
+		bench_init(&b);
+		sim_fleet_make(b.w);
+		process_start(b.w, b.p);
+		fleet_menus[i].before(&b);
+		bench_show(&b, &sim_part_fleet, "all");
+		str_init(&menu, 1000);
+		menu_of(&b, fleet_menus[i].path, &menu);
+		assert_string_equal(menu.s, fleet_menus[i].menu);
+		str_release(&menu);
+		bench_release(&b);
+	}
+}
+
 /* ---- a ZooKeeper's election ---- */
 
 static struct sim_zk *zk_made(struct bench *b, struct process *p)
@@ -671,6 +752,7 @@ int main(void)
 		cmocka_unit_test(what_changed_of_a_row_of_the_fleet_is_left_alone),
 		cmocka_unit_test(what_did_not_change_is_done),
 		cmocka_unit_test(what_has_no_row_any_more_is_not_there),
+		cmocka_unit_test(the_menu_has_what_such_a_row_can_have),
 		cmocka_unit_test(a_znode_that_went_is_told),
 		cmocka_unit_test(a_candidate_that_came_again_is_another),
 		cmocka_unit_test(a_znode_that_was_written_is_left_alone),

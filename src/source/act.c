@@ -1,0 +1,12 @@
+#include "config.h"
+
+#include "source/act.h"
+
+const char *act_suspend_hinders(const struct singleton *s, enum verb verb)
+{
+	int64_t suspended = singleton_int(s, DETAIL_SUSPENDED, -1);
+
+	if (verb == VERB_SUSPEND && suspended == 1)
+		return "it is suspended already";
+	return verb == VERB_RESUME && suspended == 0 ? "it is not suspended" : NULL;
+}
