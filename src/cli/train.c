@@ -436,7 +436,7 @@ const struct command cli_command_train = {
 		"is well again, at its limit, or by :finish, and the debrief takes the place of "
 		"the story. --script plays one of the lesson's ways, or a file of steps, without a "
 		"screen, and prints the debrief; --json makes it one JSON object. --inject adds a "
-		"fault. "
+		"fault: the menu has no verb that breaks things, as that of the demo has. "
 		"Results are kept in lessons.jsonl in the state folder.",
 	.takes = TAKES(JSON) | TAKES(THEME) | TAKES(SEED) | TAKES(SCRIPT) | TAKES(INJECT) |
 		 TAKES(RESULTS),

@@ -120,7 +120,8 @@ int lesson_run_load(const char *which, const struct lesson_options *options,
 {
 	struct scenario_options scenario = { .has_seed = options->has_seed,
 		.seed = options->seed,
-		.vary = options->has_seed ? VARY_PERCENT : 0 };
+		.vary = options->has_seed ? VARY_PERCENT : 0,
+		.played = true };
 	struct lesson_run *run;
 	const char *name = which;
 	int rc = is_file(which) ? 0 : find_name(which, &name, err);

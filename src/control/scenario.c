@@ -35,7 +35,7 @@ struct fault {
 };
 
 struct scenario_store {
-	struct sim_view **views; /* one for each source */
+	struct sim_view **views; /* at most one for each source */
 	size_t n_views;
 	struct scenario_tables *tables;
 	struct fault *faults;       /* at most one for each item: it never grows */
@@ -49,6 +49,7 @@ struct loading {
 	struct world *world;
 	const struct options_check *check;
 	int64_t begins_ms; /* of the lesson; 0: there is none */
+	bool played;       /* as a lesson */
 	int early, late;   /* by so many percent what comes before that is moved, and the rest */
 };
 
@@ -349,13 +350,19 @@ static const struct sim_view *find_view(const char *kind)
 	return NULL;
 }
 
+/* The view with the verbs that break things. */
+static const struct sim_view *breaking_view(
+	struct scenario_store *store, const struct sim_view *shown)
+{
+	return store->views[store->n_views++] = sim_break_view(shown);
+}
+
 static int load_source(
 	const struct loading *l, const struct yaml_node *item, struct source_config *config)
 {
 	struct option_values v = { l->s->store->tables->source, item };
 	const struct yaml_node *shows = yaml_get(item, "shows");
 	const struct sim_view *shown;
-	struct sim_view *view;
 	struct err why = { 0 };
 
 	if (shows->kind != YAML_MAP || shows->n != 1 || yaml_is_null(shows->items[0]))
@@ -366,9 +373,8 @@ static int load_source(
 		sim_no_such(l->world, shown->ops, shows->items[0]->text, &why);
 		return options_fail(l->check, shows->items[0], "%s", why.text);
 	}
-	view = l->s->store->views[l->s->store->n_views++] = sim_break_view(shown);
 	*config = (struct source_config){
-		.ops = &view->source,
+		.ops = l->played ? &shown->source : &breaking_view(l->s->store, shown)->source,
 		.name = option_value_text(&v, "name"),
 		.environment = option_value_text(&v, "environment"),
 		.protect = option_value_int(&v, "protect") != 0,
@@ -451,7 +457,7 @@ static int load_begin(struct loading *l, const struct scenario_options *options)
 static int load(struct scenario *s, const struct options_check *check,
 	const struct scenario_options *options)
 {
-	struct loading l = { .s = s, .check = check };
+	struct loading l = { .s = s, .check = check, .played = options->played };
 	int rc;
 
 	s->store->tables = scenario_tables_new();

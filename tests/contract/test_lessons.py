@@ -138,6 +138,19 @@ class Lessons(unittest.TestCase):
                     continue
                 self.assertEqual([said["what"] for said in json.loads(done.out)["said"]], ["note", "hint"])
 
+    def test_a_trainee_breaks_nothing_on_purpose(self):
+        """What breaks is the lesson's: the verbs of the demo that break the process behind a row are not there."""
+        path = os.path.join(self.home.folder.path, "mine.yaml")
+        for act, on in (("crash", "orders/app:1000"), ("partition", "orders/app:1000"), ("kill-connection", "orders/app:1000")):
+            with self.subTest(act=act):
+                with open(path, "w", encoding="utf-8") as out:
+                    out.write(f"- {{at: 60s, act: {act}, on: '{on}', expect: worker-a, reason: to see what comes of it}}\n")
+                done = self.home.baton("train", "S02", "--script", path, "--json")
+                self.assertEqual(done.code, 1, done)
+                self.assertIn("does not work on pg-advisory", json.dumps(json.loads(done.out)["faults"]))
+                shown = self.home.baton("forecast", act, on, "--sim", os.path.join(TOP, "scenarios", "S02.yaml"), "--at", "60s", "--expect", "worker-a", "--json")
+                self.assertTrue(json.loads(shown.out)["allowed"], shown)
+
     def test_another_seed_is_another_world(self):
         lesson, way = self.lessons[0], self.lessons[0]["ways"][0]
         one, two = (self.play(lesson, way, "--seed", seed).out for seed in ("41", "42"))
