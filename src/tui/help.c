@@ -24,6 +24,8 @@ static const char *const signs[][2] = {
 	{ "ctl ~", "header: kept up to date by a watch" },
 	{ "west! 4m", "header: can't be read; its rows are 4m old and shown as UNKNOWN" },
 	{ "! SOURCE", "a source that can't be read, or about which something was found" },
+	{ "H!HELD", "a state that is calm by itself, in a row that needs a person: its story says "
+		    "why" },
 	{ "!!  !  i", "findings: critical, warning, worth knowing;  > what to do" },
 	{ "-", "there is none, or it is not known" },
 	{ "TOKEN", "the fencing token: a number that only rises from holder to holder" },

@@ -379,6 +379,15 @@ static void draw_source_row(const struct model *m, struct canvas *c, struct area
 		STYLE_STATE_SOURCE, FIT_LEFT, text);
 }
 
+/* A state that is calm by itself, of a row that needs a person all the same: for what was found. */
+static void draw_need(
+	struct canvas *c, struct area a, int y, enum state state, const struct row *row)
+{
+	if (row->v.needs_attention && row->v.n_findings && state >= STATE_EXPIRING &&
+		state != STATE_UNKNOWN)
+		canvas_put(c, a, y, 2, style_of_severity(row->v.findings[0].severity), "!");
+}
+
 static void draw_row(const struct model *m, struct canvas *c, struct area a, int y,
 	const struct layout *l, const struct listing_row *row)
 {
@@ -392,6 +401,7 @@ static void draw_row(const struct model *m, struct canvas *c, struct area a, int
 	snprintf(buf, sizeof(buf), "%c", state_word(state)->letter);
 	canvas_put(c, a, y, 1, style, buf);
 	canvas_put(c, a, y, 3, style, state_word(state)->word);
+	draw_need(c, a, y, state, row->row);
 	draw_name(c, a, y, l, row, row->kind == LISTING_ROLE ? STYLE_STRONG : text);
 	for (i = 0; i < COLUMN_COUNT; i++) {
 		if (l->x[i] < 0)

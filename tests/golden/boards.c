@@ -215,6 +215,38 @@ static struct snapshot *make_hostile(int64_t now_ms, int64_t now_us)
 			    .cost = { .round_trip_ms = INT64_MAX } });
 }
 
+static void found_row(struct maker *k, const char *path, enum state state, enum finding_code code,
+	enum severity severity, const char *text)
+{
+	row_begin(k, MECH_PG_ADVISORY, path, state, 60, severity != SEVERITY_INFO);
+	if (state != STATE_FREE)
+		claim(k, CLAIM_HOLDER, "worker-1", path);
+	verdict_add(&k->verdict, code, severity, k->now_us - MINUTE_US, "%s", text);
+	row_put(k);
+}
+
+static struct snapshot *make_found(int64_t now_ms, int64_t now_us)
+{
+	struct maker k;
+
+	maker_begin(&k, "lab", now_ms, now_us);
+	found_row(&k, "app:1", STATE_STUCK, FINDING_IDLE_HOLDER, SEVERITY_WARN,
+		"worker-1 has been idle in transaction for 6m, and 2 wait.");
+	found_row(&k, "app:2", STATE_CONTENDED, FINDING_POOLED_HOLDER, SEVERITY_WARN,
+		"A session of a pooler holds it, and 2 wait.");
+	found_row(&k, "app:3", STATE_HELD, FINDING_DUP_RUN, SEVERITY_CRIT,
+		"Two were at work at once for 24s, until 1m ago.");
+	found_row(&k, "app:4", STATE_HELD, FINDING_NO_SUCCESSOR, SEVERITY_INFO, "Nobody waits.");
+	found_row(&k, "app:5", STATE_FREE, FINDING_TOKEN_REGRESS, SEVERITY_CRIT,
+		"Its token fell from 7 to 3.");
+	return maker_end(&k, &(struct snapshot){ .source = "lab",
+				     .kind = "postgres",
+				     .environment = "lab",
+				     .state = SOURCE_OK,
+				     .picture_ms = now_ms,
+				     .cost = { .round_trip_ms = 2 } });
+}
+
 static struct snapshot *make_bare(const char *name, const char *kind, enum source_state state,
 	const char *error, int64_t now_ms, int64_t now_us)
 {
@@ -272,6 +304,10 @@ struct board *boards_make(const char *name, int64_t now_ms, int64_t now_us)
 					     .state = SOURCE_OK,
 					     .picture_ms = now_ms,
 					     .cost = { .round_trip_ms = 2 } });
+		return compose(s, 1, 0, now_ms, now_us);
+	}
+	if (strcmp(name, "found") == 0) {
+		s[0] = make_found(now_ms, now_us);
 		return compose(s, 1, 0, now_ms, now_us);
 	}
 	if (strcmp(name, "empty") == 0) {
