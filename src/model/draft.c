@@ -56,7 +56,6 @@ struct draft_pod {
 };
 
 struct draft {
-	struct singleton head;
 	size_t id, path;
 	int64_t name;
 	struct str texts;
@@ -78,6 +77,7 @@ struct draft {
 		LAST_RUN,
 		LAST_POD
 	} last;
+	struct singleton head; /* without its claims */
 };
 
 struct draft *draft_new(void)
@@ -527,28 +527,33 @@ static void draft_fill_runs(const struct draft *d, struct run *to, const struct 
 	}
 }
 
-/* One block: the singleton, its details, claims, runs, pods, and behind them the texts. */
+/* Where what holds pointers and 64-bit numbers may stand at the earliest. */
+static size_t draft_aligned(size_t at)
+{
+	return (at + 7) & ~(size_t)7;
+}
+
+/* One block: the singleton, its claims, details, runs, pods, and behind them the texts. */
 struct singleton *draft_finish(struct draft *d)
 {
-	size_t details_at = sizeof(struct singleton);
-	size_t claims_at = details_at + d->n_details * sizeof(struct detail);
-	size_t runs_at = claims_at + d->n_claims * sizeof(struct claim);
+	size_t details_at = sizeof(struct singleton) + d->n_claims * sizeof(struct claim);
+	size_t details_end = details_at + d->n_details * sizeof(struct detail);
+	size_t runs_at = d->n_runs ? draft_aligned(details_end) : details_end;
 	size_t pods_at = runs_at + d->n_runs * sizeof(struct run);
 	size_t texts_at = pods_at + d->n_pods * sizeof(struct pod);
 	char *block = xmalloc(texts_at + d->texts.len + 1);
 	struct singleton *s = (struct singleton *)(void *)block;
 	struct detail *details = (struct detail *)(void *)(block + details_at);
-	struct claim *claims = (struct claim *)(void *)(block + claims_at);
 	struct run *runs = (struct run *)(void *)(block + runs_at);
 	struct pod *pods = (struct pod *)(void *)(block + pods_at);
 	char *texts = block + texts_at;
 
+	*s = d->head;
 	memcpy(texts, d->texts.s, d->texts.len + 1);
 	draft_fill_details(d, details, texts);
-	draft_fill_claims(d, claims, details, texts);
+	draft_fill_claims(d, s->claims, details, texts);
 	draft_fill_pods(d, pods, details, texts);
 	draft_fill_runs(d, runs, pods, details, texts);
-	*s = d->head;
 	s->n_details = (uint16_t)d->own.n;
 	s->n_claims = (uint32_t)d->n_claims;
 	s->n_runs = (uint32_t)d->n_runs;
@@ -556,8 +561,6 @@ struct singleton *draft_finish(struct draft *d)
 	s->id = texts + d->id;
 	s->path = texts + d->path;
 	s->name = d->name == NO_TEXT ? NULL : texts + d->name;
-	s->claims = claims;
-	s->details = details;
 	s->runs = runs;
 	s->schedule = schedule_ref(d->schedule);
 	return s;

@@ -234,7 +234,7 @@ static void judge_dangling(struct judging *j)
 	uint32_t n = 0, i;
 
 	for (i = 0; first && i < j->s->n_details; i++)
-		n += j->s->details[i].id == DETAIL_ACTIVE_DANGLING;
+		n += singleton_details(j->s)[i].id == DETAIL_ACTIVE_DANGLING;
 	if (!n || is_at_a_slot(j))
 		return;
 	if (listed != TIME_UNKNOWN)

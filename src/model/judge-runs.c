@@ -952,7 +952,7 @@ static void judge_orphans(struct judging *j)
 	uint32_t n = 0, i;
 
 	for (i = 0; first && i < j->s->n_details; i++)
-		n += j->s->details[i].id == DETAIL_ORPHAN_RUN;
+		n += singleton_details(j->s)[i].id == DETAIL_ORPHAN_RUN;
 	if (!n || verdict_has(j->out, FINDING_ORPHAN_RUN))
 		return;
 	verdict_add(j->out, FINDING_ORPHAN_RUN, SEVERITY_WARN, TIME_UNKNOWN,

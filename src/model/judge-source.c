@@ -408,7 +408,7 @@ static void source_orphans(struct source_judging *j)
 	char name[WHO_MAX];
 
 	for (i = 0; first && i < j->self->n_details; i++)
-		n += j->self->details[i].id == DETAIL_ORPHAN_RUN;
+		n += singleton_details(j->self)[i].id == DETAIL_ORPHAN_RUN;
 	if (!n)
 		return;
 	verdict_add(j->out, FINDING_ORPHAN_RUN, SEVERITY_WARN, TIME_UNKNOWN,

@@ -126,7 +126,7 @@ static void put_lease(struct record_writer *w, const struct row *row)
 
 static void put_own_details(struct record_writer *w, const struct row *row)
 {
-	put_details(w, row->s->details, row->s->n_details);
+	put_details(w, singleton_details(row->s), row->s->n_details);
 }
 
 static void put_claims(struct record_writer *w, const struct row *row)

@@ -171,7 +171,7 @@ const struct detail *claim_detail(const struct claim *c, enum detail_id id)
 
 const struct detail *singleton_detail(const struct singleton *s, enum detail_id id)
 {
-	return detail_find(s->details, s->n_details, id);
+	return detail_find(singleton_details(s), s->n_details, id);
 }
 
 const struct detail *run_detail(const struct run *r, enum detail_id id)

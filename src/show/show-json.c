@@ -301,7 +301,8 @@ static void js_source(struct show *show, const struct snapshot *snap, const stru
 		(self && self->v.needs_attention) || (cross && cross->v.needs_attention) ||
 			snap->state == SOURCE_FAILING || (error && !self));
 	js_cost(j, &snap->cost);
-	js_details(show, "detail", self ? self->s->details : NULL, self ? self->s->n_details : 0);
+	js_details(show, "detail", self ? singleton_details(self->s) : NULL,
+		self ? self->s->n_details : 0);
 	if (!self) {
 		jw_key(j, "members");
 		jw_list(j);
@@ -347,7 +348,7 @@ static void js_singleton(struct show *show, const struct snapshot *snap, const s
 	jw_key_time(j, "first_seen", v->first_seen_us, 3);
 	jw_key_time(j, "state_since", v->state_since_us, 3);
 	jw_key_time(j, "known_since", v->known_since_us, 3);
-	js_details(show, "detail", s->details, s->n_details);
+	js_details(show, "detail", singleton_details(s), s->n_details);
 }
 
 static void js_singleton_end(struct show *show, const struct snapshot *snap, const struct row *row)

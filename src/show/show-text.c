@@ -433,7 +433,7 @@ static void text_whole(struct show *show, const struct snapshot *snap, const str
 		text_field(show, "role", row->v.role);
 	if (row->s->n_details) {
 		out_fmt(show->out, "  %-*s", TEXT_INDENT - 2, "facts");
-		text_details_on(show, row->s->details, row->s->n_details, TEXT_INDENT);
+		text_details_on(show, singleton_details(row->s), row->s->n_details, TEXT_INDENT);
 	}
 	state->job = singleton_is_job(row->s);
 	if (state->job)

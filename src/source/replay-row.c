@@ -334,7 +334,7 @@ static struct singleton *make_facts(struct replay_maker *m, const char *source, 
 	if (detail || !before)
 		add_details(m, false, detail);
 	else
-		copy_details(m, before->s->details, before->s->n_details);
+		copy_details(m, singleton_details(before->s), before->s->n_details);
 	if (claims || !before)
 		add_claims(m, claims);
 	else

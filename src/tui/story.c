@@ -346,7 +346,7 @@ static void tell_claims(struct prose *p, const struct model *m, const struct row
 			: row->s->mechanism == MECH_K8S_LEASE   ? "the Lease itself"
 			: row->s->mechanism == MECH_PROCESS     ? "what is known of it"
 								: "the lock itself");
-		tell_details(p, m, row->s->details, row->s->n_details);
+		tell_details(p, m, singleton_details(row->s), row->s->n_details);
 	}
 }
 

@@ -234,7 +234,7 @@ static void print_row(const struct singleton *s)
 	uint32_t i;
 
 	printf("%s name=%s", s->id, s->name ? s->name : "-");
-	print_details(s->details, s->n_details);
+	print_details(singleton_details(s), s->n_details);
 	for (i = 0; i < s->n_claims; i++) {
 		const struct claim *c = &s->claims[i];
 
