@@ -97,6 +97,8 @@ static const struct meaning meanings[] = {
 		"the certificate of {place} is not signed by an authority of sslrootcert, or is "
 		"out of "
 		"date" },
+	{ "", "could not read certificate file", ERR_TLS, QUOTE_LIBRARY,
+		"the client certificate for {place} can't be read: check sslcert" },
 	{ "", "private key file", ERR_TLS, QUOTE_LIBRARY,
 		"the client certificate's key for {place} can't be used" },
 	{ "", "certificate", ERR_TLS, QUOTE_LIBRARY, "the TLS check of {place} failed" },
@@ -106,6 +108,16 @@ static const struct meaning meanings[] = {
 		"what answers at {place} is no PostgreSQL server: is the port right?" },
 	{ "", "invalid response to GSSAPI", ERR_PROTO, QUOTE_LIBRARY,
 		"what answers at {place} is no PostgreSQL server: is the port right?" },
+	{ "", "GSSAPI encryption required", ERR_TLS, QUOTE_LIBRARY,
+		"gssencmode demands GSSAPI encryption, and {place} or this machine can't do it: "
+		"log in by kinit, or leave gssencmode out" },
+	{ "", "GSSAPI continuation error", ERR_AUTH, QUOTE_LIBRARY,
+		"{place} asks for a Kerberos log-in of role \"{user}\": log in by kinit, as the "
+		"user "
+		"that baton runs as" },
+	{ "", "authentication method", ERR_UNSUPPORTED, QUOTE_LIBRARY,
+		"{place} asks role \"{user}\" to log in by a method that the libpq here doesn't "
+		"know" },
 	{ "", "SSL error", ERR_TLS, QUOTE_LIBRARY, "the TLS handshake with {place} failed" },
 	{ "", "SSL SYSCALL", ERR_TLS, QUOTE_LIBRARY, "the TLS handshake with {place} broke off" },
 	{ "", "Connection refused", ERR_CONNECT, QUOTE_NONE,
@@ -123,7 +135,9 @@ static const struct meaning meanings[] = {
 		"no route to {place}: the host or the network is down, or a firewall refuses" },
 	{ "", "Network is unreachable", ERR_CONNECT, QUOTE_NONE,
 		"no route to {place}: the network is unreachable from here" },
-	{ "", "timed out", ERR_TIMEOUT, QUOTE_NONE, "no answer from {place}: it timed out" },
+	{ "", "timed out", ERR_TIMEOUT, QUOTE_NONE,
+		"no answer from {place}: the host is down, or something between drops the "
+		"packets" },
 	{ "", "session is read-only", ERR_NOTFOUND, QUOTE_NONE,
 		"{place} is read only, and target_session_attrs asks for another" },
 	{ "", "session is not read-only", ERR_NOTFOUND, QUOTE_NONE,
@@ -165,12 +179,30 @@ static const char *find_sqlstate(const char *raw)
 	return NULL;
 }
 
-static const struct meaning *find_meaning(const char *sqlstate, const char *raw)
+/* The same of a session that stood, where it means something else. */
+#define SESSION_CUT                                                                                \
+	"the session at {place} was cut off without a word: the server was killed or crashed, or " \
+	"something between cut it"
+
+static const struct meaning lost_meanings[] = {
+	{ "", "server closed the connection", ERR_IO, QUOTE_NONE, SESSION_CUT },
+	{ "", "Connection reset", ERR_IO, QUOTE_NONE, SESSION_CUT },
+	{ "", "Broken pipe", ERR_IO, QUOTE_NONE, SESSION_CUT },
+	{ "", "SSL connection has been closed", ERR_IO, QUOTE_NONE, SESSION_CUT },
+	{ "", "SSL SYSCALL", ERR_IO, QUOTE_NONE, SESSION_CUT },
+	{ "", "SSL error", ERR_IO, QUOTE_LIBRARY, "the session at {place} broke within TLS" },
+	{ "", "timed out", ERR_TIMEOUT, QUOTE_NONE,
+		"the session at {place} gets no answer any more: the host is down, or something "
+		"between drops the packets" },
+};
+
+static const struct meaning *find_in(
+	const struct meaning *table, size_t n, const char *sqlstate, const char *raw)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_LEN(meanings); i++) {
-		const struct meaning *m = &meanings[i];
+	for (i = 0; i < n; i++) {
+		const struct meaning *m = &table[i];
 
 		if (m->needle && !strstr(raw, m->needle))
 			continue;
@@ -178,7 +210,18 @@ static const struct meaning *find_meaning(const char *sqlstate, const char *raw)
 			      : !m->sqlstate || strncmp(m->sqlstate, sqlstate, 5) == 0)
 			return m;
 	}
-	return &meanings[ARRAY_LEN(meanings) - 1];
+	return NULL;
+}
+
+static const struct meaning *find_meaning(const char *sqlstate, const char *raw, bool stood)
+{
+	const struct meaning *m = NULL;
+
+	if (stood)
+		m = find_in(lost_meanings, ARRAY_LEN(lost_meanings), sqlstate, raw);
+	if (!m)
+		m = find_in(meanings, ARRAY_LEN(meanings), sqlstate, raw);
+	return m ? m : &meanings[ARRAY_LEN(meanings) - 1];
 }
 
 static void fill_in(struct str *out, const char *text, const char *place, const char *user)
@@ -213,10 +256,11 @@ static const char *skip_lead(const char *raw)
 	return raw;
 }
 
-int pg_explain(const char *raw, const char *place, const char *user, struct err *err)
+static int explain(
+	const char *raw, bool stood, const char *place, const char *user, struct err *err)
 {
 	const char *sqlstate = find_sqlstate(raw);
-	const struct meaning *m = find_meaning(sqlstate, raw);
+	const struct meaning *m = find_meaning(sqlstate, raw, stood);
 	struct str text;
 	int rc;
 
@@ -233,6 +277,50 @@ int pg_explain(const char *raw, const char *place, const char *user, struct err 
 	}
 	rc = err_set(err, m->code, "%s", text.s);
 	str_release(&text);
+	return rc;
+}
+
+int pg_explain(const char *raw, const char *place, const char *user, struct err *err)
+{
+	return explain(raw, false, place, user, err);
+}
+
+int pg_explain_lost(const char *raw, const char *place, const char *user, struct err *err)
+{
+	return explain(raw, true, place, user, err);
+}
+
+int pg_explain_slow(enum pg_stage stage, const char *place, double seconds, struct err *err)
+{
+	static const struct {
+		const char *before, *after, *why;
+	} slow[] = {
+		[PG_STAGE_REACH] = { "no answer from ", "",
+			"the host is down, or something between drops the packets" },
+		[PG_STAGE_SILENT] = { "", " took the connection and then said nothing",
+			"the server hangs, is stopped or overloaded, it is a pooler whose server "
+			"does not answer, or it is no PostgreSQL" },
+		[PG_STAGE_TLS] = { "", " began TLS, and the handshake did not end",
+			"the server hangs, is stopped or overloaded, or it is no PostgreSQL" },
+		[PG_STAGE_LOGIN] = { "", " spoke, and did not let us in",
+			"the server hangs or is overloaded, it waits for whom it asks about the "
+			"role (LDAP, RADIUS, PAM), or it is a pooler whose server does not "
+			"answer" },
+		[PG_STAGE_SESSION] = { "", " let us in, and did not begin the session",
+			"the server hangs or is overloaded, or it is a pooler whose server does "
+			"not answer" },
+		[PG_STAGE_QUERY] = { "", " did not answer the query",
+			"the server hangs, is stopped or overloaded, the network is cut, or it is "
+			"a pooler whose server does not answer" },
+	};
+	struct str shown;
+	int rc;
+
+	str_init(&shown, ERR_TEXT_MAX);
+	text_escape_cut(&shown, place, strlen(place), 120);
+	rc = err_set(err, ERR_TIMEOUT, "%s%s%s within %.1f s: %s", slow[stage].before, shown.s,
+		slow[stage].after, seconds, slow[stage].why);
+	str_release(&shown);
 	return rc;
 }
 

@@ -35,6 +35,7 @@ struct pg {
 	char *place, *password;
 	bool broken;
 	uint64_t in, out, requests;
+	int64_t begun_ms; /* our monotonic clock: to connect, or the exchange */
 	char sqlstate[6];
 };
 
@@ -159,7 +160,8 @@ static void mask(char *text, const char *password)
 		memset(at, '*', len);
 }
 
-static int connect_error(struct pg *pg, struct err *err)
+/* stood: whether there was a session already. */
+static int libpq_error(struct pg *pg, bool stood, struct err *err)
 {
 	char *raw = xstrdup(PQerrorMessage(pg->conn));
 	const char *user = PQuser(pg->conn);
@@ -167,9 +169,14 @@ static int connect_error(struct pg *pg, struct err *err)
 
 	mask(raw, pg->password);
 	mask(raw, PQpass(pg->conn));
-	rc = pg_explain(raw, pg->place, user ? user : "", err);
+	rc = (stood ? pg_explain_lost : pg_explain)(raw, pg->place, user ? user : "", err);
 	free(raw);
 	return rc;
+}
+
+static int connect_error(struct pg *pg, struct err *err)
+{
+	return libpq_error(pg, false, err);
 }
 
 /* One of several hosts, as settings that stand in place of the list's. */
@@ -230,18 +237,36 @@ static PGconn *start(const struct pg_settings *settings, const struct host *host
 	return PQconnectStartParams(keys, values, 1);
 }
 
-static int slow_connect(struct pg *pg, ConnStatusType stage, struct err *err)
+static int slow(
+	const struct pg *pg, enum pg_stage stage, const struct pg_limit *limit, struct err *err)
 {
-	if (stage == CONNECTION_STARTED || stage == CONNECTION_NEEDED)
-		return err_set(err, ERR_TIMEOUT,
-			"no answer from %s: the host is down, or something between drops the "
-			"packets",
-			pg->place);
-	return err_set(err, ERR_TIMEOUT,
-		"%s took the connection and then said nothing: the server hangs, is stopped or "
-		"overloaded, "
-		"or it is no PostgreSQL",
-		pg->place);
+	double seconds = (double)(clock_mono_ms(limit->clock) - pg->begun_ms) / 1000;
+
+	return pg_explain_slow(stage, pg->place, seconds, err);
+}
+
+/* How far it came: libpq's stage, and whether anything came. */
+static int slow_connect(const struct pg *pg, const struct pg_limit *limit, struct err *err)
+{
+	enum pg_stage stage = pg->in ? PG_STAGE_LOGIN : PG_STAGE_SILENT;
+
+	switch (PQstatus(pg->conn)) {
+	case CONNECTION_STARTED:
+	case CONNECTION_NEEDED:
+		stage = PG_STAGE_REACH;
+		break;
+	case CONNECTION_SSL_STARTUP:
+		stage = pg->in ? PG_STAGE_TLS : PG_STAGE_SILENT;
+		break;
+	case CONNECTION_MADE:
+	case CONNECTION_GSS_STARTUP:
+	case CONNECTION_AWAITING_RESPONSE:
+		break;
+	default:
+		stage = PG_STAGE_SESSION;
+		break;
+	}
+	return slow(pg, stage, limit, err);
 }
 
 /* Drives a begun connection to its end. */
@@ -254,7 +279,7 @@ static int finish(struct pg *pg, const struct pg_limit *limit, struct err *err)
 			state == PGRES_POLLING_READING ? POLLIN : POLLOUT, 0, limit, err);
 
 		if (rc == ERR_TIMEOUT)
-			return slow_connect(pg, PQstatus(pg->conn), err);
+			return slow_connect(pg, limit, err);
 		if (rc)
 			return rc;
 		if (!count_tcp(pg))
@@ -275,6 +300,7 @@ static int connect_one(const struct pg_settings *settings, const struct host *ho
 	int rc = 0;
 
 	pg->password = settings->password ? xstrdup(settings->password) : NULL;
+	pg->begun_ms = clock_mono_ms(limit->clock);
 	pg->conn = start(settings, host, attrs, NULL);
 	if (!pg->conn)
 		rc = err_set(err, ERR_NOMEM, "out of memory");
@@ -668,17 +694,13 @@ const char *pg_sqlstate(const struct pg *pg)
 static int lost(struct pg *pg, struct err *err)
 {
 	pg->broken = true;
-	return connect_error(pg, err);
+	return libpq_error(pg, true, err);
 }
 
-static int slow_answer(struct pg *pg, struct err *err)
+static int slow_answer(struct pg *pg, const struct pg_limit *limit, struct err *err)
 {
 	pg->broken = true;
-	return err_set(err, ERR_TIMEOUT,
-		"%s doesn't answer the query: the server hangs, is stopped or overloaded, or the "
-		"network is "
-		"cut",
-		pg->place);
+	return slow(pg, PG_STAGE_QUERY, limit, err);
 }
 
 static int flush(struct pg *pg, const struct pg_limit *limit, struct err *err)
@@ -693,7 +715,7 @@ static int flush(struct pg *pg, const struct pg_limit *limit, struct err *err)
 		/* The server may have to be read before it reads on (libpq's manual, PQflush). */
 		rc = wait_socket(PQsocket(pg->conn), POLLOUT | POLLIN, 0, limit, err);
 		if (rc == ERR_TIMEOUT)
-			return slow_answer(pg, err);
+			return slow_answer(pg, limit, err);
 		if (rc)
 			return rc;
 		if (!consume(pg))
@@ -710,7 +732,7 @@ static int read_on(struct pg *pg, const struct pg_limit *limit, uint64_t in_most
 		int rc = wait_socket(PQsocket(pg->conn), POLLIN, slice_ms, limit, err);
 
 		if (rc == ERR_TIMEOUT)
-			return slow_answer(pg, err);
+			return slow_answer(pg, limit, err);
 		if (rc) {
 			pg->broken = true;
 			return rc;
@@ -777,6 +799,7 @@ static int exchange(
 	int rc = 0, first = 0;
 
 	pg->requests++;
+	pg->begun_ms = clock_mono_ms(limit->clock);
 	pg->sqlstate[0] = '\0';
 	if (!queued)
 		return lost(pg, err);

@@ -150,5 +150,19 @@ bool pg_md5(const char *text, char ret_hex[33]);
  * ("FATAL:  28P01: ..."). place and user as above.
  */
 int pg_explain(const char *raw, const char *place, const char *user, struct err *err);
+/* The same of a session that stood. */
+int pg_explain_lost(const char *raw, const char *place, const char *user, struct err *err);
+
+/* What was waited for in vain. */
+enum pg_stage {
+	PG_STAGE_REACH,   /* a connection */
+	PG_STAGE_SILENT,  /* its first word */
+	PG_STAGE_TLS,     /* the end of the handshake */
+	PG_STAGE_LOGIN,   /* to be let in */
+	PG_STAGE_SESSION, /* a session, after that */
+	PG_STAGE_QUERY    /* an answer in it */
+};
+/* Fills err (ERR_TIMEOUT) with what that means. */
+int pg_explain_slow(enum pg_stage stage, const char *place, double seconds, struct err *err);
 
 #endif

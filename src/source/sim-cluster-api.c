@@ -444,9 +444,9 @@ int sim_cluster_blind(const struct cluster *c, struct err *err)
 
 	if (c->unseen || !c->machine->up)
 		return err_set(err, ERR_TIMEOUT,
-			"https://%s:6443 did not answer within 5.0 s: no connection came about: "
+			"https://%s:6443 did not answer within %d.0 s: no connection came about: "
 			"check the host, the port and firewalls between",
-			name);
+			name, SIM_PATIENCE_S);
 	if (c->trouble == CLUSTER_HANGS)
 		return err_set(err, ERR_TIMEOUT,
 			"https://%s:6443 keeps the connection open and has not answered for 9 s: "

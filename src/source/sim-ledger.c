@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "io/pg.h"
 #include "sim/ledger.h"
 #include "source/sim.h"
 
@@ -28,10 +29,7 @@ static int check_server(const struct sim_ledger *l, struct err *err)
 	if (simpg_answers(l->server))
 		return 0;
 	if (process_lives(p))
-		return err_set(err, ERR_TIMEOUT,
-			"%s doesn't answer the query: the server hangs, is stopped or overloaded, "
-			"or the network is cut",
-			l->server->thing.name);
+		return pg_explain_slow(PG_STAGE_QUERY, l->server->thing.name, SIM_PATIENCE_S, err);
 	return err_set(err, ERR_CONNECT,
 		"%s refused the connection: nothing listens on port %d there",
 		l->server->thing.name, l->server->port);

@@ -36,15 +36,9 @@ static int not_there(const struct simpg_server *s, const char *place, struct err
 	char raw[256];
 
 	if (!s->process->machine->up)
-		return err_set(err, ERR_TIMEOUT,
-			"no answer from %s: the host is down, or something between drops the "
-			"packets",
-			place);
+		return pg_explain_slow(PG_STAGE_REACH, place, SIM_PATIENCE_S, err);
 	if (process_lives(s->process))
-		return err_set(err, ERR_TIMEOUT,
-			"%s took the connection and then said nothing: the server hangs, is "
-			"stopped or overloaded, or it is no PostgreSQL",
-			place);
+		return pg_explain_slow(PG_STAGE_SILENT, place, SIM_PATIENCE_S, err);
 	snprintf(raw, sizeof(raw),
 		"connection to server at \"%s\", port %d failed: Connection refused\n"
 		"\tIs the server running on that host and accepting TCP/IP connections?\n",
@@ -330,13 +324,11 @@ static void answer_poll(const struct simpg_link *link, const char *sql, const ch
 static int connection_lost(const struct simpg_link *link, struct err *err)
 {
 	if (process_lives(link->view->server->process) && link_lives((void *)link))
-		return err_set(err, ERR_TIMEOUT,
-			"%s doesn't answer the query: the server hangs, is stopped or overloaded, "
-			"or the network is cut",
-			link->view->server->thing.name);
-	return pg_explain("server closed the connection unexpectedly\n"
-			  "\tThis probably means the server terminated abnormally\n"
-			  "\tbefore or while processing the request.\n",
+		return pg_explain_slow(
+			PG_STAGE_QUERY, link->view->server->thing.name, SIM_PATIENCE_S, err);
+	return pg_explain_lost("server closed the connection unexpectedly\n"
+			       "\tThis probably means the server terminated abnormally\n"
+			       "\tbefore or while processing the request.\n",
 		link->view->server->thing.name, role, err);
 }
 

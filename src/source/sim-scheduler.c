@@ -25,8 +25,10 @@ static int check_scheduler(const struct sim_scheduler *s, struct err *err)
 	if (s->process->state == PROCESS_RUNNING)
 		return 0;
 	if (process_lives(s->process))
-		return err_set(err, ERR_TIMEOUT, "%s took the connection and then said nothing",
-			s->thing.name);
+		return err_set(err, ERR_TIMEOUT,
+			"%s took the connection and then said nothing within %d.0 s: it hangs, or "
+			"is overloaded. Check the process there, and its load",
+			s->thing.name, SIM_PATIENCE_S);
 	return err_set(err, ERR_CONNECT, "%s refused the connection: nothing listens there",
 		s->thing.name);
 }

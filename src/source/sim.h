@@ -7,6 +7,10 @@
 #include "source/act.h"
 #include "source/source.h"
 
+enum {
+	SIM_PATIENCE_S = 5 /* a source's timeout, as real ones have it where nobody says */
+};
+
 /*
  * The built-in world as sources. One source shows one server of the world (an etcd, a PostgreSQL, a
  * cluster ...) to the same interface as the real kinds; all of them look into one world, which a

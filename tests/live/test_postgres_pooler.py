@@ -34,6 +34,26 @@ class Poolers(unittest.TestCase):
     def no_locks(self):
         wait_until(lambda: self.pg.psql("select count(*) from pg_locks where locktype = 'advisory'") == [("0",)])
 
+    def test_its_server_hangs(self):
+        """It lets in whoever comes, and has nobody to ask."""
+        def says():
+            return one_line(source(self.home.baton("list", "--json", "--timeout", 2).json, "pg")["error"])
+        pooler = self.pooler("transaction")
+        self.pg.pause()
+        try:
+            self.home.write_config(f'sources:\n  pg: {{kind: postgres, conninfo: "{self.pg.conninfo(port=pooler.port)}"}}\n')
+            first = says()
+        finally:
+            self.pg.resume()
+        self.assertIn("within 2.0 s", first)
+        self.assertIn("a pooler whose server does not answer", first)
+        self.ask(pooler.port)
+        self.pg.pause()
+        try:
+            self.assertIn("did not answer the query within", says())
+        finally:
+            self.pg.resume()
+
     def test_a_lock_is_stranded_by_a_client_that_went(self):
         """Its session serves others under their names; the lock is nobody's."""
         pooler = self.pooler("transaction")

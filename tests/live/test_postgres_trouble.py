@@ -6,7 +6,7 @@ import time
 import unittest
 
 from pg_truth import codes, one_line, row, seen, source, truth
-from servers import (Authority, Folder, Garbage, Home, Postgres, Proxy, endless_server, free_port, html_server,
+from servers import (Authority, BlackHole, Folder, Garbage, Home, Postgres, Proxy, endless_server, free_port, html_server,
                      silent_server, wait_until)
 
 TIMEOUT = 2
@@ -70,7 +70,29 @@ class NoServer(Trouble):
     def test_a_server_that_says_nothing(self):
         server = silent_server()
         self.addCleanup(server.close)
-        self.failing(f"host=127.0.0.1 port={server.port}", "took the connection and then said nothing")
+        self.failing(f"host=127.0.0.1 port={server.port}", "took the connection and then said nothing within 2.0 s")
+
+    def test_nothing_comes_back(self):
+        hole = BlackHole()
+        self.addCleanup(hole.close)
+        self.failing(f"host=127.0.0.1 port={hole.port}", f"no answer from {hole.address} within 2.0 s: the host is down")
+
+    def test_how_far_it_came_is_told(self):
+        """Each says something, and then nothing more."""
+        let_in, asks = b"R\0\0\0\x08\0\0\0\0", b"R\0\0\0\x08\0\0\0\3"
+        for words, answer, more in (("began TLS, and the handshake did not end within 2.0 s", b"S", ""),
+                                    ("spoke, and did not let us in within 2.0 s", b"N", ""),
+                                    ("spoke, and did not let us in within 2.0 s", asks, "sslmode=disable password=x"),
+                                    ("let us in, and did not begin the session within 2.0 s", let_in, "sslmode=disable")):
+            server = Garbage(answer, hold=True)
+            self.addCleanup(server.close)
+            self.failing(f"host=127.0.0.1 port={server.port} {more}", words)
+
+    def test_the_server_of_ssh(self):
+        """Its greeting begins with the letter that says yes to TLS."""
+        server = Garbage(b"SSH-2.0-OpenSSH_9.2p1\r\n", hold=True, wait_for_request=False)
+        self.addCleanup(server.close)
+        self.failing(f"host=127.0.0.1 port={server.port}", "no PostgreSQL")
 
     def test_a_server_that_hangs_up(self):
         server = Garbage(b"")
@@ -254,6 +276,15 @@ class Hanging(Trouble):
             self.pg.start()
             answer = ask(home=home)[0].json
             self.assertEqual(seen(answer), {})
+
+    def test_whom_the_server_asks_about_a_role_does_not_answer(self):
+        directory = silent_server()
+        self.addCleanup(directory.close)
+        line = f'host all asked 127.0.0.1/32 ldap ldapserver=127.0.0.1 ldapport={directory.port} ldapprefix="cn="'
+        with Postgres(hba=(line,)) as pg:
+            pg.role("asked")
+            error = self.failing(pg.conninfo(user="asked", password="only-for-tests"), "spoke, and did not let us in within 2.0 s")
+            self.assertIn("LDAP", error)
 
     def test_a_prepared_transaction_survives_a_crash(self):
         session = self.pg.session()

@@ -165,6 +165,16 @@ static const struct {
 	{ "could not translate host name \"nix.invalid\" to address: Name or service not known\n",
 		ERR_CONNECT, "can't be looked up" },
 	{ "failed: session is read-only\n", ERR_NOTFOUND, "is read only" },
+	{ "failed: Connection timed out\n\tIs the server running on that host\n", ERR_TIMEOUT,
+		"no answer from h:1: the host is down" },
+	{ "failed: could not read certificate file \"/x\": no start line\n", ERR_TLS,
+		"check sslcert" },
+	{ "failed: GSSAPI continuation error: No credentials were supplied\n", ERR_AUTH,
+		"Kerberos log-in of role \"u\"" },
+	{ "failed: GSSAPI encryption required but was impossible (possibly no credential cache)\n",
+		ERR_TLS, "gssencmode demands" },
+	{ "failed: authentication method 99 not supported\n", ERR_UNSUPPORTED,
+		"a method that the libpq here doesn't know" },
 	{ "failed: FATAL:  08P01: no such database: nix\n", ERR_NOTFOUND, "the pooler at h:1" },
 	{ "failed: something that nobody has seen yet\n", ERR_CONNECT,
 		"something that nobody has seen yet" },
@@ -184,6 +194,37 @@ static void failures_are_told_in_words(void **state)
 		assert_null(strchr(err.text, '\n'));
 		assert_null(strstr(err.text, "{place}"));
 		assert_null(strstr(err.text, "LOCATION"));
+	}
+}
+
+/* Of a session that stood it is not the handshake that failed, nor the wrong port. */
+static void lost_sessions_are_told_as_such(void **state)
+{
+	static const struct {
+		const char *raw;
+		enum err_code code;
+		const char *says;
+	} lost[] = {
+		{ "server closed the connection unexpectedly\n", ERR_IO, "was cut off" },
+		{ "SSL SYSCALL error: EOF detected\n", ERR_IO, "was cut off" },
+		{ "SSL connection has been closed unexpectedly\n", ERR_IO, "was cut off" },
+		{ "could not receive data from server: Connection reset by peer\n", ERR_IO,
+			"was cut off" },
+		{ "could not send data to server: Broken pipe\n", ERR_IO, "was cut off" },
+		{ "SSL error: decryption failed\n", ERR_IO, "broke within TLS (libpq: SSL error" },
+		{ "could not receive data from server: Connection timed out\n", ERR_TIMEOUT,
+			"gets no answer any more" },
+		{ "FATAL:  57P01: terminating connection\n", ERR_IO, "ended the session" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+		struct err err = { 0 };
+
+		assert_int_equal(pg_explain_lost(lost[i].raw, "h:1", "u", &err), lost[i].code);
+		if (!strstr(err.text, lost[i].says) || !strstr(err.text, "h:1"))
+			fail_msg("\"%s\" lacks \"%s\"", err.text, lost[i].says);
 	}
 }
 
@@ -268,6 +309,7 @@ int main(void)
 		cmocka_unit_test(arrays_of_bytes_are_hexadecimal),
 		cmocka_unit_test(md5_is_that_of_rfc_1321),
 		cmocka_unit_test(failures_are_told_in_words),
+		cmocka_unit_test(lost_sessions_are_told_as_such),
 		cmocka_unit_test(what_a_server_says_is_sanitised),
 		cmocka_unit_test(statements_are_told_by_their_code),
 		cmocka_unit_test(good_connection_strings_pass),
