@@ -24,6 +24,7 @@ static size_t show_history(struct look *look, const char *id, struct event **eve
 		else
 			free(events[i]);
 	}
+	events_order((const struct event **)events, kept);
 	return kept;
 }
 

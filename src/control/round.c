@@ -216,12 +216,15 @@ void round_event(struct round *r, const char *path, int64_t at_us, int64_t token
 {
 	struct session_shared *shared = r->session->shared;
 	const char *source = r->session->config->name;
+	struct event *event;
 	struct str id;
 
 	str_init(&id, 8192);
 	if (path)
 		str_addf(&id, "%s/%s", source, path);
-	shared->event(shared->arg, event_new(at_us, token, source, path ? id.s : NULL, what, text));
+	event = event_new(at_us, token, source, path ? id.s : NULL, what, text);
+	event->late = true;
+	shared->event(shared->arg, event);
 	str_release(&id);
 }
 

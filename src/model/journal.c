@@ -2,6 +2,7 @@
 
 #include "model/journal.h"
 #include "base/mem.h"
+#include "model/singleton.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ struct event *event_held(int64_t at_us, int64_t token, const char *source, const
 	e->hold = hold;
 	e->holder = place(&at, holder);
 	e->key = place(&at, key);
-	e->remembered = false;
+	e->remembered = e->late = false;
 	return e;
 }
 
@@ -60,7 +61,42 @@ struct event *event_copy(const struct event *e)
 
 	copy->seq = e->seq;
 	copy->remembered = e->remembered;
+	copy->late = e->late;
 	return copy;
+}
+
+static bool happened_after(const struct event *a, const struct event *b)
+{
+	if (a->at_us != TIME_UNKNOWN && b->at_us != TIME_UNKNOWN)
+		return a->at_us > b->at_us;
+	return a->at_us == b->at_us && a->token && b->token && a->token > b->token &&
+	       strcmp(a->source, b->source) == 0;
+}
+
+/* Whether one can tell which of the two came first. */
+static bool is_comparable(const struct event *a, const struct event *b)
+{
+	return happened_after(a, b) || happened_after(b, a);
+}
+
+void events_order(const struct event **events, size_t n)
+{
+	size_t i, k, place;
+
+	for (i = 1; i < n; i++) {
+		const struct event *e = events[i];
+
+		if (!e->late)
+			continue;
+		for (place = k = i; k > 0; k--) {
+			if (happened_after(events[k - 1], e))
+				place = k - 1;
+			else if (is_comparable(events[k - 1], e))
+				break;
+		}
+		memmove(events + place + 1, events + place, (i - place) * sizeof(*events));
+		events[place] = e;
+	}
 }
 
 void journal_init(struct journal *j, size_t cap)

@@ -30,7 +30,9 @@ struct event {
 	enum event_hold hold;
 	const char *holder; /* its identity; NULL with EVENT_NO_HOLD */
 	bool remembered;    /* told by the memory of earlier runs */
-	const char *key;    /* the holder's, which binds it for ever; NULL: not told */
+	bool late; /* of another's telling, which may come after what happened since (a server's own
+		      events, its history): it belongs where its time is */
+	const char *key; /* the holder's, which binds it for ever; NULL: not told */
 };
 
 /* One block; the caller frees it. source, id, what, text are copied; id may be NULL. */
@@ -43,6 +45,14 @@ struct event *event_held(int64_t at_us, int64_t token, const char *source, const
 	const char *key);
 /* The caller frees it. */
 struct event *event_copy(const struct event *e);
+
+/*
+ * Puts events that stand in the order in which they came into the order in which they happened, as
+ * far as that was told: one that came late goes before what happened after it, by their times, or
+ * by the tokens of one source where those have no times. All others stay as they came, also where
+ * our clock was set back.
+ */
+void events_order(const struct event **events, size_t n);
 
 /* A bounded list, oldest first; the oldest fall out. Not thread safe. */
 struct journal {

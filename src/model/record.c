@@ -516,6 +516,10 @@ void record_event(struct record_writer *w, const struct event *e)
 	put_name(w, e->holder);
 	put_key(w, "key");
 	put_path(w, e->key);
+	if (e->late) {
+		put_key(w, "late");
+		put_bool(w, true);
+	}
 	put_line_end(w);
 }
 

@@ -202,6 +202,8 @@ static struct event *make_event(const json_t *line)
 		e = event_held(replay_time(json_object_get(line, "at")), token, t.source, t.id,
 			t.what, t.text, hold, hold == EVENT_NO_HOLD ? NULL : t.holder,
 			hold == EVENT_NO_HOLD ? NULL : t.key);
+	if (e)
+		e->late = json_is_true(json_object_get(line, "late"));
 	free(t.source);
 	free(t.id);
 	free(t.what);

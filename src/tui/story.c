@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "tui/story.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "model/filter.h"
 #include "tui/format.h"
@@ -9,6 +10,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -368,22 +370,26 @@ static bool event_is_about(const struct event *e, const char *id, const struct r
 static void tell_history(
 	struct prose *p, const struct model *m, const char *id, const struct role_view *view)
 {
-	size_t i, n = m->journal ? m->journal->n : 0, shown = 0;
+	size_t i, all = m->journal ? m->journal->n : 0, n = 0, shown = 0;
+	const struct event **events = xcalloc(all, sizeof(*events));
 	char at[CLOCK_TEXT_MAX];
 
+	for (i = 0; i < all; i++)
+		if (event_is_about(journal_at(m->journal, i), id, view))
+			events[n++] = journal_at(m->journal, i);
+	events_order(events, n);
 	prose_rule(p);
 	prose_add(
 		p, STYLE_STRONG, "", 1, STYLE_STRONG, "what happened (newest first, times in UTC)");
 	for (i = n; i-- > 0 && shown < STORY_EVENTS;) {
-		const struct event *e = journal_at(m->journal, i);
+		const struct event *e = events[i];
 
-		if (!event_is_about(e, id, view))
-			continue;
 		format_event_time(at, m, e);
 		prose_add(p, STYLE_DIM, at, 12, STYLE_TEXT, "%s%s%s%s", view ? e->id : "",
 			view ? "  " : "", e->remembered ? "remembered: " : "", e->text);
 		shown++;
 	}
+	free(events);
 	if (!shown)
 		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "Nothing since this console started.");
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* What happened, a line each, the newest last: hand-overs, findings that came and went, trouble
- * with sources. */
+ * with sources, and what servers tell of themselves. */
 struct events_view {
 	uint64_t seq; /* of the event under the cursor: it is followed, whatever comes or falls out
 		       */
@@ -20,7 +20,7 @@ struct events_view {
 	bool follow; /* the cursor stays on the newest */
 	int page, list_y;
 	char *filter;   /* words; "" for none */
-	size_t *places; /* in the journal, of what the filter matches */
+	size_t *places; /* in the journal, of what the filter matches, as it happened */
 	size_t n_places, cap_places;
 	uint64_t filtered_seq; /* of the journal when they were found, and how many it had */
 	size_t filtered_n;
@@ -52,14 +52,12 @@ static void events_close(void *state)
 
 static size_t events_count(const struct events_view *v, const struct model *m)
 {
-	if (!m->journal)
-		return 0;
-	return *v->filter ? v->n_places : m->journal->n;
+	return m->journal ? v->n_places : 0;
 }
 
 static const struct event *events_at(const struct events_view *v, const struct model *m, size_t i)
 {
-	return journal_at(m->journal, *v->filter ? v->places[i] : i);
+	return journal_at(m->journal, v->places[i]);
 }
 
 static bool has_word(const char *text, const char *word)
@@ -89,35 +87,40 @@ static bool event_matches(const struct event *e, const char *filter)
 /* Finds what the filter matches, when the journal or the filter is another. */
 static void events_refilter(struct events_view *v, const struct model *m)
 {
-	size_t i, n = m->journal ? m->journal->n : 0;
+	size_t i, n = m->journal ? m->journal->n : 0, found = 0;
+	const struct event **events;
 
-	if (!*v->filter || (m->journal && v->filtered_seq == m->journal->seq && v->filtered_n == n))
+	if (m->journal && v->filtered_seq == m->journal->seq && v->filtered_n == n)
 		return;
+	events = xcalloc(n, sizeof(*events));
+	for (i = 0; i < n; i++)
+		if (event_matches(journal_at(m->journal, i), v->filter))
+			events[found++] = journal_at(m->journal, i);
+	events_order(events, found);
 	v->n_places = 0;
-	for (i = 0; i < n; i++) {
-		if (!event_matches(journal_at(m->journal, i), v->filter))
-			continue;
+	for (i = 0; i < found; i++) {
 		MEM_GROW(v->places, v->n_places, v->cap_places);
-		v->places[v->n_places++] = i;
+		v->places[v->n_places++] = events[i]->seq - journal_at(m->journal, 0)->seq;
 	}
+	free(events);
 	v->filtered_n = n;
 	v->filtered_seq = m->journal ? m->journal->seq : 0;
 }
 
-/* The place of the followed event, or of the first after it. */
+/* The place of the followed event; where it fell out, of the one that came after it. */
 static size_t events_find(const struct events_view *v, const struct model *m)
 {
-	size_t low = 0, high = events_count(v, m);
+	size_t i, n = events_count(v, m), found = n;
+	uint64_t seq, least = UINT64_MAX;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (events_at(v, m, mid)->seq < v->seq)
-			low = mid + 1;
-		else
-			high = mid;
+	for (i = 0; i < n && least > v->seq; i++) {
+		seq = events_at(v, m, i)->seq;
+		if (seq < v->seq || seq >= least)
+			continue;
+		least = seq;
+		found = i;
 	}
-	return low;
+	return found;
 }
 
 static void events_sync(void *state, const struct model *m)
@@ -215,10 +218,13 @@ static void draw_nothing(
 static void events_draw(void *state, const struct model *m, struct canvas *c, struct area a)
 {
 	struct events_view *v = state;
-	size_t n = events_count(v, m), i;
 	int foot = a.h > 12 ? 4 : 0, y;
+	size_t n, i;
 	struct area list = area_sub(a, 1, 0, a.h - 1 - foot, a.w);
 
+	/* In the past nobody tells that events fall out. */
+	events_sync(v, m);
+	n = events_count(v, m);
 	v->page = list.h > 0 ? list.h : 1;
 	v->list_y = list.y;
 	canvas_put(c, a, 0, 1, STYLE_TABLE_HEAD, "TIME (UTC)");
