@@ -167,8 +167,7 @@ static bool run_time_command(struct console *k, enum command command, const char
 		console_past_back(k, arg);
 		return true;
 	case COMMAND_NOW:
-		if (!console_past_leave(k))
-			console_say(k, false, "this is now");
+		console_past_now(k);
 		return true;
 	case COMMAND_SPEED:
 		console_time_speed(k, arg);

@@ -101,6 +101,14 @@ bool console_past_leave(struct console *k)
 	return true;
 }
 
+void console_past_now(struct console *k)
+{
+	if (is_record(k))
+		console_say(k, false, "a record has no now: :seek end goes to its end");
+	else if (!console_past_leave(k))
+		console_say(k, false, "this is now");
+}
+
 static void past_ends(struct console *k, bool on, bool finding)
 {
 	char at[CLOCK_TEXT_MAX];

@@ -169,6 +169,8 @@ void console_past_step(struct console *k, bool on, bool finding);
 /* The arguments of :at and :back. */
 void console_past_at(struct console *k, const char *argument);
 void console_past_back(struct console *k, const char *argument);
+/* Returns to now, or says that it is shown already, or that there is none. */
+void console_past_now(struct console *k);
 /* Returns to now; false when now was shown already. */
 bool console_past_leave(struct console *k);
 /* How long ago what is shown was; 0: it is now. */

@@ -75,6 +75,7 @@ class Record(unittest.TestCase):
             p.keys(":seek end\r").keys(":speed 1\r").keys("x").wait("[REPLAY x2]")
             p.keys(":speed 0.5\r").wait("[REPLAY x0.5]")
             p.keys("R").wait("this is a record already")
+            p.keys(":now\r").wait("a record has no now: :seek end goes to its end")
             p.keys("a").wait("this is a record of what was")
             p.keys("5").wait("Nothing was done with baton up to this moment")
             p.keys("1").keys("q")
