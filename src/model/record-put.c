@@ -15,9 +15,26 @@ static void put_comma(struct record_writer *w)
 	w->comma = true;
 }
 
-void put_open(struct record_writer *w, char bracket)
+void put_key(struct record_writer *w, const char *key)
 {
 	put_comma(w);
+	str_add_char(&w->text, '"');
+	str_add(&w->text, key);
+	str_add_mem(&w->text, "\":", 2);
+	w->comma = false;
+}
+
+/* What stands before a value. */
+static void put_before(struct record_writer *w, const char *key)
+{
+	if (key)
+		put_key(w, key);
+	put_comma(w);
+}
+
+void put_open(struct record_writer *w, const char *key, char bracket)
+{
+	put_before(w, key);
 	str_add_char(&w->text, bracket);
 	w->comma = false;
 }
@@ -28,44 +45,35 @@ void put_close(struct record_writer *w, char bracket)
 	w->comma = true;
 }
 
-void put_key(struct record_writer *w, const char *key)
+void put_null(struct record_writer *w, const char *key)
 {
-	put_comma(w);
-	str_add_char(&w->text, '"');
-	str_add(&w->text, key);
-	str_add_mem(&w->text, "\":", 2);
-	w->comma = false;
-}
-
-void put_null(struct record_writer *w)
-{
-	put_comma(w);
+	put_before(w, key);
 	str_add(&w->text, "null");
 }
 
-void put_bool(struct record_writer *w, bool value)
+void put_bool(struct record_writer *w, const char *key, bool value)
 {
-	put_comma(w);
+	put_before(w, key);
 	str_add(&w->text, value ? "true" : "false");
 }
 
-void put_int(struct record_writer *w, int64_t value)
+void put_int(struct record_writer *w, const char *key, int64_t value)
 {
-	put_comma(w);
+	put_before(w, key);
 	str_add_int(&w->text, value);
 }
 
-void put_big(struct record_writer *w, int64_t value)
+void put_big(struct record_writer *w, const char *key, int64_t value)
 {
-	put_comma(w);
+	put_before(w, key);
 	str_add_char(&w->text, '"');
 	str_add_int(&w->text, value);
 	str_add_char(&w->text, '"');
 }
 
-void put_hex(struct record_writer *w, uint64_t value)
+void put_hex(struct record_writer *w, const char *key, uint64_t value)
 {
-	put_comma(w);
+	put_before(w, key);
 	str_addf(&w->text, "\"%" PRIx64 "\"", value);
 }
 
@@ -79,16 +87,16 @@ static size_t plain_run(const char *s)
 	return n;
 }
 
-void put_text(struct record_writer *w, const char *s)
+void put_text(struct record_writer *w, const char *key, const char *s)
 {
 	uint32_t cp;
 	size_t n;
 
 	if (!s) {
-		put_null(w);
+		put_null(w, key);
 		return;
 	}
-	put_comma(w);
+	put_before(w, key);
 	str_add_char(&w->text, '"');
 	while (*s) {
 		n = plain_run(s);
@@ -110,22 +118,22 @@ void put_text(struct record_writer *w, const char *s)
 	str_add_char(&w->text, '"');
 }
 
-void put_name(struct record_writer *w, const char *s)
+void put_name(struct record_writer *w, const char *key, const char *s)
 {
-	put_text(w, s && w->redact ? redact_name(w->redact, s) : s);
+	put_text(w, key, s && w->redact ? redact_name(w->redact, s) : s);
 }
 
-void put_path(struct record_writer *w, const char *s)
+void put_path(struct record_writer *w, const char *key, const char *s)
 {
-	put_text(w, s && w->redact ? redact_path(w->redact, s) : s);
+	put_text(w, key, s && w->redact ? redact_path(w->redact, s) : s);
 }
 
-void put_id(struct record_writer *w, const char *s)
+void put_id(struct record_writer *w, const char *key, const char *s)
 {
-	put_text(w, s && w->redact ? redact_id(w->redact, s) : s);
+	put_text(w, key, s && w->redact ? redact_id(w->redact, s) : s);
 }
 
-void put_time(struct record_writer *w, int64_t wall_us)
+void put_time(struct record_writer *w, const char *key, int64_t wall_us)
 {
 	/* 0000-01-01 and 10000-01-01. */
 	const int64_t least_us = INT64_C(-62167219200) * 1000000;
@@ -133,35 +141,34 @@ void put_time(struct record_writer *w, int64_t wall_us)
 	char text[CLOCK_TEXT_MAX];
 
 	if (wall_us == TIME_UNKNOWN) {
-		put_null(w);
+		put_null(w, key);
 	} else if (wall_us < least_us || wall_us >= most_us) {
-		put_big(w, wall_us);
+		put_big(w, key, wall_us);
 	} else {
 		clock_format_utc(text, wall_us, 6);
-		put_text(w, text);
+		put_text(w, key, text);
 	}
 }
 
-void put_moment(struct record_writer *w, int64_t mono_ms)
+void put_moment(struct record_writer *w, const char *key, int64_t mono_ms)
 {
-	put_number(w, mono_ms == TIME_UNKNOWN ? mono_ms : clock_minus(mono_ms, w->start_ms));
+	put_number(w, key, mono_ms == TIME_UNKNOWN ? mono_ms : clock_minus(mono_ms, w->start_ms));
 }
 
-void put_number(struct record_writer *w, int64_t value)
+void put_number(struct record_writer *w, const char *key, int64_t value)
 {
 	if (value == TIME_UNKNOWN)
-		put_null(w);
+		put_null(w, key);
 	else
-		put_int(w, value);
+		put_int(w, key, value);
 }
 
 void put_tristate(struct record_writer *w, const char *key, enum tristate value)
 {
-	put_key(w, key);
 	if (value == TRI_UNKNOWN)
-		put_null(w);
+		put_null(w, key);
 	else
-		put_bool(w, value == TRI_YES);
+		put_bool(w, key, value == TRI_YES);
 }
 
 void put_line(struct record_writer *w, const char *kind)
@@ -169,11 +176,9 @@ void put_line(struct record_writer *w, const char *kind)
 	str_clear(&w->text);
 	w->comma = false;
 	w->cut = false;
-	put_open(w, '{');
-	put_key(w, "t");
-	put_int(w, w->now_ms - w->start_ms);
-	put_key(w, "line");
-	put_text(w, kind);
+	put_open(w, NULL, '{');
+	put_int(w, "t", w->now_ms - w->start_ms);
+	put_text(w, "line", kind);
 }
 
 bool put_line_end(struct record_writer *w)

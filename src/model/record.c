@@ -47,25 +47,20 @@ static void record_now(struct record_writer *w, const struct board *board)
 
 static void put_at(struct record_writer *w)
 {
-	put_key(w, "at");
-	put_time(w, w->now_us);
+	put_time(w, "at", w->now_us);
 }
 
 /* ---- the head ---- */
 
 static void put_source_fact(struct record_writer *w, const struct snapshot *snap)
 {
-	put_open(w, '{');
-	put_key(w, "name");
-	put_name(w, snap->source);
-	put_key(w, "kind");
-	put_text(w, snap->kind);
-	put_key(w, "environment");
-	put_text(w, snap->environment && w->redact
-			    ? redact_environment(w->redact, snap->environment)
-			    : snap->environment);
-	put_key(w, "protect");
-	put_bool(w, snap->protect);
+	put_open(w, NULL, '{');
+	put_name(w, "name", snap->source);
+	put_text(w, "kind", snap->kind);
+	put_text(w, "environment",
+		snap->environment && w->redact ? redact_environment(w->redact, snap->environment)
+					       : snap->environment);
+	put_bool(w, "protect", snap->protect);
 	put_close(w, '}');
 }
 
@@ -73,28 +68,22 @@ static void put_role(struct record_writer *w, const struct role *role)
 {
 	size_t i;
 
-	put_open(w, '{');
-	put_key(w, "name");
-	put_name(w, role->name);
-	put_key(w, "harm");
-	put_text(w, harm_word(role->harm));
+	put_open(w, NULL, '{');
+	put_name(w, "name", role->name);
+	put_text(w, "harm", harm_word(role->harm));
 	put_tristate(w, "idempotent", role->idempotent);
 	put_tristate(w, "fenced", role->fenced);
-	put_key(w, "witnesses");
-	put_open(w, '[');
+	put_open(w, "witnesses", '[');
 	for (i = 0; i < role->n_witnesses; i++)
-		put_id(w, role->witnesses[i]);
+		put_id(w, NULL, role->witnesses[i]);
 	put_close(w, ']');
 	put_close(w, '}');
 }
 
 static void put_thresholds(struct record_writer *w, const struct thresholds *t)
 {
-	put_key(w, "thresholds");
-	put_open(w, '{');
-#define THRESHOLD(field, name, value, help) \
-	put_key(w, name);                   \
-	put_int(w, t->field);
+	put_open(w, "thresholds", '{');
+#define THRESHOLD(field, name, value, help)       put_int(w, name, t->field);
 #define THRESHOLD_COUNT(field, name, value, help) THRESHOLD(field, name, value, help)
 #include "model/thresholds.def"
 #undef THRESHOLD
@@ -110,25 +99,18 @@ void record_head(struct record_writer *w, const struct board *board,
 	record_now(w, board);
 	put_line(w, "record");
 	put_at(w);
-	put_key(w, "format");
-	put_text(w, "baton-record");
-	put_key(w, "version");
-	put_int(w, RECORD_VERSION);
-	put_key(w, "program");
-	put_text(w, program);
-	put_key(w, "redacted");
-	put_bool(w, w->redact != NULL);
+	put_text(w, "format", "baton-record");
+	put_int(w, "version", RECORD_VERSION);
+	put_text(w, "program", program);
+	put_bool(w, "redacted", w->redact != NULL);
 	if (board->sim) {
-		put_key(w, "sim");
-		put_bool(w, true);
+		put_bool(w, "sim", true);
 	}
-	put_key(w, "sources");
-	put_open(w, '[');
+	put_open(w, "sources", '[');
 	for (i = 0; i < board->n_snapshots && i < RECORD_SOURCES_MAX; i++)
 		put_source_fact(w, board->snapshots[i]);
 	put_close(w, ']');
-	put_key(w, "roles");
-	put_open(w, '[');
+	put_open(w, "roles", '[');
 	for (i = 0; i < board->n_roles && i < RECORD_ROLES_MAX; i++)
 		put_role(w, board->roles[i].role);
 	put_close(w, ']');
@@ -288,14 +270,12 @@ static void put_hidden(struct record_writer *w, const struct snapshot *snap)
 {
 	size_t i;
 
-	put_key(w, "hidden");
-	put_open(w, '[');
+	put_open(w, "hidden", '[');
 	for (i = 0; i < snap->n_hidden; i++) {
-		put_open(w, '{');
-		put_key(w, "what");
-		put_text(w, w->redact ? "something (its name is left out)" : snap->hidden[i].what);
-		put_key(w, "remedy");
-		put_text(w, w->redact ? NULL : snap->hidden[i].remedy);
+		put_open(w, NULL, '{');
+		put_text(w, "what",
+			w->redact ? "something (its name is left out)" : snap->hidden[i].what);
+		put_text(w, "remedy", w->redact ? NULL : snap->hidden[i].remedy);
 		put_close(w, '}');
 	}
 	put_close(w, ']');
@@ -303,49 +283,39 @@ static void put_hidden(struct record_writer *w, const struct snapshot *snap)
 
 static void put_cost(struct record_writer *w, const struct source_cost *cost)
 {
-	put_key(w, "cost");
-	put_open(w, '{');
-	put_key(w, "requests");
-	put_int(w, (int64_t)cost->requests);
-	put_key(w, "bytes_in");
-	put_int(w, (int64_t)cost->bytes_in);
-	put_key(w, "bytes_out");
-	put_int(w, (int64_t)cost->bytes_out);
-	put_key(w, "round_trip_ms");
-	put_number(w, cost->round_trip_ms);
+	put_open(w, "cost", '{');
+	put_int(w, "requests", (int64_t)cost->requests);
+	put_int(w, "bytes_in", (int64_t)cost->bytes_in);
+	put_int(w, "bytes_out", (int64_t)cost->bytes_out);
+	put_number(w, "round_trip_ms", cost->round_trip_ms);
 	put_close(w, '}');
 }
 
 static void put_error(struct record_writer *w, const struct snapshot *snap)
 {
-	put_key(w, "error");
-	put_text(w, snap->error && w->redact ? "an error; what it said is left out" : snap->error);
-	put_key(w, "error_since");
-	put_time(w, snap->error ? snap->error_since_us : TIME_UNKNOWN);
+	put_text(w, "error",
+		snap->error && w->redact ? "an error; what it said is left out" : snap->error);
+	put_time(w, "error_since", snap->error ? snap->error_since_us : TIME_UNKNOWN);
 }
 
 /* What a source is, beside its rows. */
 static void put_head(struct record_writer *w, const struct snapshot *snap)
 {
-	put_key(w, "head");
-	put_open(w, '{');
-	put_key(w, "state");
-	put_text(w, source_state_word(snap->state));
-	put_key(w, "live");
-	put_bool(w, snap->live);
+	put_open(w, "head", '{');
+	put_text(w, "state", source_state_word(snap->state));
+	put_bool(w, "live", snap->live);
 	put_error(w, snap);
-	put_key(w, "server");
-	put_text(w,
+	put_text(w, "server",
 		snap->server && w->redact ? redact_version(w->redact, snap->server) : snap->server);
 	put_hidden(w, snap);
 	put_cost(w, &snap->cost);
 	put_key(w, "self");
 	if (snap->self) {
-		put_open(w, '{');
+		put_open(w, NULL, '{');
 		put_row(w, snap->self, NULL);
 		put_close(w, '}');
 	} else {
-		put_null(w);
+		put_null(w, NULL);
 	}
 	put_close(w, '}');
 }
@@ -355,16 +325,11 @@ static void put_frame(struct record_writer *w, const struct snapshot *snap,
 {
 	put_line(w, "frame");
 	put_at(w);
-	put_key(w, "source");
-	put_name(w, snap->source);
-	put_key(w, "whole");
-	put_bool(w, !before);
-	put_key(w, "rows");
-	put_int(w, (int64_t)(c->n - c->gone));
-	put_key(w, "gone");
-	put_int(w, (int64_t)c->gone);
-	put_key(w, "seen");
-	put_moment(w, snap->picture_ms);
+	put_name(w, "source", snap->source);
+	put_bool(w, "whole", !before);
+	put_int(w, "rows", (int64_t)(c->n - c->gone));
+	put_int(w, "gone", (int64_t)c->gone);
+	put_moment(w, "seen", snap->picture_ms);
 	if (!same_head(w, before, snap))
 		put_head(w, snap);
 	put_line_end(w);
@@ -374,14 +339,11 @@ static void put_row_line(struct record_writer *w, const struct snapshot *snap,
 	const struct row *row, const struct row *before)
 {
 	put_line(w, "row");
-	put_key(w, "source");
-	put_name(w, snap->source);
-	put_key(w, "id");
-	put_id(w, row->s->id);
+	put_name(w, "source", snap->source);
+	put_id(w, "id", row->s->id);
 	put_row(w, row, before);
 	if (w->cut) {
-		put_key(w, "cut");
-		put_bool(w, true);
+		put_bool(w, "cut", true);
 	}
 }
 
@@ -389,10 +351,8 @@ static void put_gone_line(
 	struct record_writer *w, const struct snapshot *snap, const struct row *row)
 {
 	put_line(w, "gone");
-	put_key(w, "source");
-	put_name(w, snap->source);
-	put_key(w, "id");
-	put_id(w, row->s->id);
+	put_name(w, "source", snap->source);
+	put_id(w, "id", row->s->id);
 	put_line_end(w);
 }
 
@@ -426,10 +386,8 @@ void record_snapshot(
 	if (before && !c.n && same_head(w, before, snap)) {
 		if (snap->picture_ms != before->picture_ms) {
 			put_line(w, "seen");
-			put_key(w, "source");
-			put_name(w, snap->source);
-			put_key(w, "seen");
-			put_moment(w, snap->picture_ms);
+			put_name(w, "source", snap->source);
+			put_moment(w, "seen", snap->picture_ms);
 			put_line_end(w);
 		}
 		return;
@@ -446,13 +404,11 @@ static void put_judged_line(struct record_writer *w, const char *kind, const cha
 	const char *name, const struct row *row)
 {
 	put_line(w, kind);
-	put_key(w, name_key);
-	put_name(w, name);
+	put_name(w, name_key, name);
 	if (row) {
 		put_verdict(w, row);
 	} else {
-		put_key(w, "verdict");
-		put_null(w);
+		put_null(w, "verdict");
 	}
 	put_line_end(w);
 }
@@ -498,27 +454,17 @@ static const char *const holds[] = {
 void record_event(struct record_writer *w, const struct event *e)
 {
 	put_line(w, "event");
-	put_key(w, "at");
-	put_time(w, e->at_us);
-	put_key(w, "source");
-	put_name(w, e->source);
-	put_key(w, "id");
-	put_id(w, e->id);
-	put_key(w, "what");
-	put_text(w, e->what);
-	put_key(w, "token");
-	put_big(w, e->token);
-	put_key(w, "text");
-	put_text(w, w->redact ? "(what it said is left out)" : e->text);
-	put_key(w, "hold");
-	put_text(w, holds[e->hold]);
-	put_key(w, "holder");
-	put_name(w, e->holder);
-	put_key(w, "key");
-	put_path(w, e->key);
+	put_time(w, "at", e->at_us);
+	put_name(w, "source", e->source);
+	put_id(w, "id", e->id);
+	put_text(w, "what", e->what);
+	put_big(w, "token", e->token);
+	put_text(w, "text", w->redact ? "(what it said is left out)" : e->text);
+	put_text(w, "hold", holds[e->hold]);
+	put_name(w, "holder", e->holder);
+	put_path(w, "key", e->key);
 	if (e->late) {
-		put_key(w, "late");
-		put_bool(w, true);
+		put_bool(w, "late", true);
 	}
 	put_line_end(w);
 }
@@ -542,7 +488,6 @@ void record_end(struct record_writer *w, const char *why)
 {
 	put_line(w, "end");
 	put_at(w);
-	put_key(w, "why");
-	put_text(w, why);
+	put_text(w, "why", why);
 	put_line_end(w);
 }
