@@ -133,6 +133,11 @@ void put_id(struct record_writer *w, const char *key, const char *s)
 	put_text(w, key, s && w->redact ? redact_id(w->redact, s) : s);
 }
 
+void put_word(struct record_writer *w, const char *key, const char *s)
+{
+	put_text(w, key, s && w->redact ? redact_word(w->redact, s) : s);
+}
+
 void put_time(struct record_writer *w, const char *key, int64_t wall_us)
 {
 	/* 0000-01-01 and 10000-01-01. */

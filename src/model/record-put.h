@@ -23,6 +23,8 @@ void put_text(struct record_writer *w, const char *key, const char *s);
 void put_name(struct record_writer *w, const char *key, const char *s);
 void put_path(struct record_writer *w, const char *key, const char *s);
 void put_id(struct record_writer *w, const char *key, const char *s);
+/* A word that another chose: it stays where it is no more than that. */
+void put_word(struct record_writer *w, const char *key, const char *s);
 /* RFC 3339 with microseconds; beyond the years 0 to 9999 those microseconds as a string. */
 void put_time(struct record_writer *w, const char *key, int64_t wall_us);
 /* A moment of our monotonic clock: milliseconds since the record began; TIME_UNKNOWN is null. */

@@ -189,7 +189,7 @@ static void put_pod(struct record_writer *w, const struct pod *p)
 {
 	put_named(w, p->name, p->key);
 	put_name(w, "node", p->node);
-	put_text(w, "reason", p->reason);
+	put_word(w, "reason", p->reason);
 	put_text(w, "phase", pod_phase_word(p->phase));
 	put_tristate(w, "node_ready", p->node_ready);
 	put_bool(w, "node_gone", p->node_gone);

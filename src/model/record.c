@@ -457,7 +457,7 @@ void record_event(struct record_writer *w, const struct event *e)
 	put_time(w, "at", e->at_us);
 	put_name(w, "source", e->source);
 	put_id(w, "id", e->id);
-	put_text(w, "what", e->what);
+	put_word(w, "what", e->what);
 	put_big(w, "token", e->token);
 	put_text(w, "text", w->redact ? "(what it said is left out)" : e->text);
 	put_text(w, "hold", holds[e->hold]);

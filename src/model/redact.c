@@ -166,6 +166,15 @@ const char *redact_detail(struct redact *r, enum detail_id id, const char *text)
 	return is_path_detail(id) ? redact_path(r, text) : redact_name(r, text);
 }
 
+const char *redact_word(struct redact *r, const char *word)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+	if (!word[strspn(word, letters)] || strcmp(word, "hand-over") == 0)
+		return word;
+	return redact_name(r, word);
+}
+
 const char *redact_version(struct redact *r, const char *text)
 {
 	static const char *const products[] = { "PostgreSQL ", "etcd ", "Kubernetes " };

@@ -27,6 +27,9 @@ const char *redact_path(struct redact *r, const char *path);
 const char *redact_id(struct redact *r, const char *id);
 /* A detail's text: names are replaced, words of the system (a state, a policy) stay. */
 const char *redact_detail(struct redact *r, enum detail_id id, const char *text);
+/* A reason, as systems write it: one word of letters stays ("NodeLost"); in anything else a name
+ * may stand. */
+const char *redact_word(struct redact *r, const char *word);
 /* A version text: the product's name and number stay, as far as they are just that. */
 const char *redact_version(struct redact *r, const char *text);
 /* An environment's word, where it is a usual one; else a name. */

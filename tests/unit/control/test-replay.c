@@ -351,6 +351,40 @@ static struct board *board_that_says(const char *sentence, int64_t now_ms)
 	return board;
 }
 
+/* A controller may write what it wants as a reason. */
+static void a_reason_is_one_word_or_a_name(void **state)
+{
+	static const struct {
+		const char *what, *written;
+	} cases[] = {
+		{ "FailedCreate", "\"what\":\"FailedCreate\"" },
+		{ "hand-over", "\"what\":\"hand-over\"" },
+		{ "billing-close failed", "\"what\":\"name-" },
+		{ "billing-close", "\"what\":\"name-" },
+	};
+	struct redact *redact = redact_new();
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(cases); i++) {
+		struct board *board = board_that_says("", NOW_MS);
+		struct event *e = event_new(NOW_US, 0, "orders", NULL, cases[i].what, "");
+		struct record_writer w;
+		struct str text;
+
+		str_init(&text, 1024 * 1024);
+		record_init(&w, board, add_line, &text, redact);
+		record_event(&w, e);
+		if (!strstr(text.s, cases[i].written))
+			fail_msg("%s", text.s);
+		record_release(&w);
+		str_release(&text);
+		free(e);
+		board_unref(board);
+	}
+	redact_free(redact);
+}
+
 /* A sentence that is not written is no difference: a line that tells nothing is none. */
 static void a_changed_sentence_is_told_where_sentences_are(void **state)
 {
@@ -505,6 +539,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_comes_back),
 		cmocka_unit_test(redacted_holds_no_name),
+		cmocka_unit_test(a_reason_is_one_word_or_a_name),
 		cmocka_unit_test(a_changed_sentence_is_told_where_sentences_are),
 		cmocka_unit_test(moments),
 	};
