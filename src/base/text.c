@@ -134,78 +134,76 @@ static size_t text_unescaped(const char *s, size_t len)
 	return backslash ? (size_t)(backslash - s) : plain;
 }
 
+/* The character that stands there, or its escape; returns how many bytes it was. */
+static size_t text_put(struct str *out, const char *s, size_t len)
+{
+	uint32_t cp;
+	size_t n = text_decode(s, len, &cp), i;
+
+	if (n && text_cp_width(cp) >= 0) {
+		str_add_mem(out, s, n);
+		return n;
+	}
+	n = n ? n : 1;
+	for (i = 0; i < n; i++)
+		str_addf(out, "\\x%02x", (unsigned char)s[i]);
+	return n;
+}
+
 void text_escape(struct str *out, const void *bytes, size_t len)
 {
 	const char *s = bytes;
 	size_t i = 0;
 
 	while (i < len) {
-		size_t run = text_unescaped(s + i, len - i), n;
-		uint32_t cp;
+		size_t run = text_unescaped(s + i, len - i);
 
-		if (run) {
-			str_add_mem(out, s + i, run);
-			i += run;
+		str_add_mem(out, s + i, run);
+		i += run;
+		if (run || i == len)
 			continue;
-		}
 		if (s[i] == '\\') {
 			str_add(out, "\\\\");
 			i++;
-			continue;
+		} else {
+			i += text_put(out, s + i, len - i);
 		}
-		n = text_decode(s + i, len - i, &cp);
-		if (n && text_cp_width(cp) >= 0) {
-			str_add_mem(out, s + i, n);
-			i += n;
-			continue;
-		}
-		for (n = n ? n : 1; n > 0; n--, i++)
-			str_addf(out, "\\x%02x", (unsigned char)s[i]);
 	}
+}
+
+/* Where to cut a text that is longer than that: not in the middle of a sequence. */
+static size_t text_cut(const char *s, size_t max_bytes)
+{
+	size_t cut = max_bytes;
+
+	while (cut > 0 && max_bytes - cut < 4 && ((unsigned char)s[cut] & 0xc0) == 0x80)
+		cut--;
+	return cut;
 }
 
 void text_escape_again(struct str *out, const char *s, size_t max_bytes)
 {
-	size_t len = strlen(s), i = 0;
-	bool cut = len > max_bytes;
+	size_t all = strlen(s), len = all > max_bytes ? text_cut(s, max_bytes) : all, i = 0;
 
-	if (cut)
-		len = max_bytes;
 	while (i < len) {
-		size_t n = text_plain(s + i, len - i);
-		uint32_t cp;
+		size_t run = text_plain(s + i, len - i);
 
-		str_add_mem(out, s + i, n);
-		i += n;
-		if (n || i == len)
-			continue;
-		n = text_decode(s + i, len - i, &cp);
-		if (n && text_cp_width(cp) >= 0) {
-			str_add_mem(out, s + i, n);
-			i += n;
-			continue;
-		}
-		for (n = n ? n : 1; n > 0; n--, i++)
-			str_addf(out, "\\x%02x", (unsigned char)s[i]);
+		str_add_mem(out, s + i, run);
+		i += run;
+		if (!run)
+			i += text_put(out, s + i, len - i);
 	}
-	if (cut)
+	if (len < all)
 		str_add(out, "...");
 }
 
 void text_escape_cut(struct str *out, const void *bytes, size_t len, size_t max_bytes)
 {
-	const char *s = bytes;
-	size_t cut = max_bytes;
+	size_t cut = len > max_bytes ? text_cut(bytes, max_bytes) : len;
 
-	if (len <= max_bytes) {
-		text_escape(out, bytes, len);
-		return;
-	}
-	/* Not in the middle of a sequence. */
-	while (cut > 0 && max_bytes - cut < 4 && ((unsigned char)s[cut] & 0xc0) == 0x80)
-		cut--;
 	text_escape(out, bytes, cut);
-	str_add(out, "...");
+	if (cut < len)
+		str_add(out, "...");
 }
 
 static int hex_digit(char c)

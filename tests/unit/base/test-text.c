@@ -116,6 +116,12 @@ static void a_cut_is_between_characters(void **state)
 	str_clear(&out);
 	text_escape_cut(&out, "abc", 3, 0);
 	assert_string_equal(out.s, "...");
+	str_clear(&out);
+	text_escape_again(&out, "a\\\xc3\xa9", 4);
+	assert_string_equal(out.s, "a\\\xc3\xa9");
+	str_clear(&out);
+	text_escape_again(&out, "a\\\xc3\xa9", 3);
+	assert_string_equal(out.s, "a\\...");
 	str_release(&out);
 }
 
