@@ -94,6 +94,8 @@ int look_console(struct look *look, const struct cli *cli, bool armed)
 	}
 	code = console_run(look->fleet, look->settings, &options, &err);
 	look_close(look);
+	if (code >= 0 && err.code)
+		cli_complain("%s", err.text);
 	return code < 0 ? cli_fail(EXIT_CODE_FAILED, &err) : code;
 }
 

@@ -90,9 +90,9 @@ static void record_drive(struct look *look, struct recording *rec, int signals, 
 
 static int record_end(struct recording *rec, const char *path)
 {
-	int64_t bytes = recorder_bytes(rec->recorder);
 	struct err err = { 0 };
-	int rc = recording_stop(rec, &err);
+	int64_t bytes = 0;
+	int rc = recording_stop(rec, &bytes, &err);
 
 	/* A reader that went away wants no more, which is no failure. */
 	if (rc == ERR_CANCELLED)

@@ -373,6 +373,8 @@ static int play(const struct cli *cli, struct lesson_run *run, struct fleet *fle
 	fleet_start(fleet);
 	code = console_run(fleet, run->scenario->settings, &options, &err);
 	*ret_ran = code >= 0;
+	if (code >= 0 && err.code)
+		cli_complain("%s", err.text);
 	return code < 0 ? cli_fail(EXIT_CODE_FAILED, &err) : code;
 }
 

@@ -527,17 +527,7 @@ int recorder_fd(const struct recorder *r)
 	return r->ended;
 }
 
-int64_t recorder_bytes(struct recorder *r)
-{
-	int64_t written;
-
-	pthread_mutex_lock(&r->mutex);
-	written = r->written;
-	pthread_mutex_unlock(&r->mutex);
-	return written;
-}
-
-int recorder_stop(struct recorder *r, struct err *err)
+int recorder_stop(struct recorder *r, int64_t *ret_bytes, struct err *err)
 {
 	int rc;
 
@@ -547,6 +537,8 @@ int recorder_stop(struct recorder *r, struct err *err)
 	pthread_mutex_unlock(&r->mutex);
 	pthread_join(r->thread, NULL);
 	rc = recorder_status(r, err);
+	if (ret_bytes)
+		*ret_bytes = r->written;
 	recorder_free(r);
 	return rc;
 }

@@ -46,10 +46,10 @@ void recorder_act(struct recorder *r, const char *line);
 int recorder_status(struct recorder *r, struct err *err);
 /* Readable once it ended by itself: for poll(2). */
 int recorder_fd(const struct recorder *r);
-/* How many bytes were written so far. */
-int64_t recorder_bytes(struct recorder *r);
 /* Writes what waits and the last line, and frees it. A reader of standard output that stands still
- * is waited for a second. Returns as recorder_status. */
-int recorder_stop(struct recorder *r, struct err *err);
+ * is waited for a second. *ret_bytes (may be NULL): how many were written. Returns as
+ * recorder_status.
+ */
+int recorder_stop(struct recorder *r, int64_t *ret_bytes, struct err *err);
 
 #endif

@@ -15,7 +15,7 @@ static void record_end(struct console *k)
 	char path[400];
 
 	snprintf(path, sizeof(path), "%s", k->recording.shown);
-	if (recording_stop(&k->recording, &err))
+	if (recording_stop(&k->recording, NULL, &err))
 		console_say(k, true, "%s", err.text);
 	else
 		console_say(k, false, "recorded in %s; baton replay shows it", path);

@@ -256,7 +256,8 @@ static void console_init(struct console *k, struct fleet *fleet, const struct se
 		k->local = NULL;
 }
 
-static void console_release(struct console *k)
+/* err: why a record that was being made has no end; untouched where it has. */
+static void console_release(struct console *k, struct err *err)
 {
 	size_t i;
 	int h;
@@ -267,7 +268,7 @@ static void console_release(struct console *k)
 	for (h = 0; h < k->n_history; h++)
 		free(k->history[h].id);
 	console_act_end(k, NULL);
-	recording_stop(&k->recording, NULL);
+	recording_stop(&k->recording, NULL, err);
 	actions_release(&k->actions);
 	debrief_free(k->debrief);
 	listing_free(k->listing);
@@ -350,6 +351,6 @@ int console_run(struct fleet *fleet, const struct settings *settings,
 		else
 			rc = run(&k);
 	}
-	console_release(&k);
+	console_release(&k, rc < 0 ? NULL : err);
 	return rc;
 }

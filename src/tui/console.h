@@ -40,7 +40,8 @@ struct console_options {
 /*
  * Runs the console on a fleet that was started, until the user leaves. Returns the exit code: 0; or
  * a negative err_code with a sentence when the terminal can't be used (no terminal, TERM unknown).
- * The terminal is as it was, whatever happened.
+ * The terminal is as it was, whatever happened. With any other code a sentence says that a record
+ * which was being made could not be ended (err->code is 0 where there is none).
  */
 int console_run(struct fleet *fleet, const struct settings *settings,
 	const struct console_options *options, struct err *err);

@@ -103,7 +103,7 @@ void recording_take(struct recording *rec, struct fleet *fleet, const struct boa
 	} while (n == EVENTS_AT_ONCE);
 }
 
-int recording_stop(struct recording *rec, struct err *err)
+int recording_stop(struct recording *rec, int64_t *ret_bytes, struct err *err)
 {
 	int rc = 0;
 
@@ -111,7 +111,7 @@ int recording_stop(struct recording *rec, struct err *err)
 	if (rec->recorder)
 		audit_tail_next(&rec->tail, take_act, rec->recorder);
 	if (rec->recorder)
-		rc = recorder_stop(rec->recorder, err);
+		rc = recorder_stop(rec->recorder, ret_bytes, err);
 	audit_tail_release(&rec->tail);
 	free(rec->shown);
 	*rec = (struct recording){ .recorder = NULL };

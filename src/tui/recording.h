@@ -22,7 +22,7 @@ int recording_start(struct recording *rec, const struct settings *settings,
 	const struct recorder_options *options, struct err *err);
 /* Takes a board of that fleet, with the events that came up to it. */
 void recording_take(struct recording *rec, struct fleet *fleet, const struct board *board);
-/* Ends it. Returns as recorder_stop. */
-int recording_stop(struct recording *rec, struct err *err);
+/* Ends it. *ret_bytes (may be NULL): how many were written. Returns as recorder_stop. */
+int recording_stop(struct recording *rec, int64_t *ret_bytes, struct err *err);
 
 #endif

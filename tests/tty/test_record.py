@@ -48,6 +48,16 @@ class Record(unittest.TestCase):
             self.assertEqual(p.end(), 0)
         self.assertEqual(self.home.baton("list", "--replay", path).err, "")
 
+    def test_a_record_that_is_lost_while_the_console_leaves_is_said(self):
+        path = os.path.join(self.home.folder.path, "r.jsonl")
+        with console(self.home, "demo") as p:
+            p.wait("[SIM").wait("CONTENDED")
+            p.keys(f":record {path}\r").wait(lambda s: "[REC]" in s.line(0))
+            os.unlink(path)
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+        self.assertIn(f"the record {path}: the file was deleted while it was written", p.raw.decode())
+
     def test_a_record_is_driven_by_keys(self):
         path = os.path.join(self.home.folder.path, "r.jsonl")
         self.assertEqual(self.home.baton("record", path, "--sim", "demo", "--at", "2m").code, 0)

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -67,6 +68,8 @@ static void nothing_is_lost_at_the_end(void **state)
 	char path[] = "/tmp/baton-recorder-XXXXXX";
 	struct board *board = some_board();
 	struct recorder *r;
+	struct stat st;
+	int64_t bytes;
 
 	(void)state;
 	close(mkstemp(path));
@@ -74,7 +77,9 @@ static void nothing_is_lost_at_the_end(void **state)
 	recorder_take(r, board, NULL, 0);
 	assert_true(recorder_wait(r, PATIENCE_MS));
 	recorder_act(r, "{\"n\":1}");
-	assert_int_equal(recorder_stop(r, NULL), 0);
+	assert_int_equal(recorder_stop(r, &bytes, NULL), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(bytes, st.st_size);
 	assert_lines(path, "record frame row act end ");
 	board_unref(board);
 	unlink(path);
@@ -90,7 +95,7 @@ static void without_a_board_nothing_is_written(void **state)
 	close(mkstemp(path));
 	r = begin(path);
 	recorder_act(r, "{\"n\":1}");
-	assert_int_equal(recorder_stop(r, NULL), 0);
+	assert_int_equal(recorder_stop(r, NULL, NULL), 0);
 	assert_lines(path, "");
 	unlink(path);
 }
