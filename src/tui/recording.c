@@ -17,7 +17,8 @@ enum {
 	PATH_MAX_BYTES = 64 * 1024,
 };
 
-/* "records/2026-01-02T030405Z.jsonl" in the state folder. */
+/* "records/2026-01-02T030405.678Z.jsonl" in the state folder: R may be pressed twice in a second.
+ */
 static int own_path(int64_t now_us, char **ret, struct err *err)
 {
 	char at[CLOCK_TEXT_MAX], *dir;
@@ -27,7 +28,7 @@ static int own_path(int64_t now_us, char **ret, struct err *err)
 
 	if (rc)
 		return rc;
-	clock_format_utc(at, now_us, 0);
+	clock_format_utc(at, now_us, 3);
 	str_init(&path, PATH_MAX_BYTES);
 	str_addf(&path, "%s/records", dir);
 	free(dir);

@@ -31,9 +31,11 @@ class Record(unittest.TestCase):
             p.keys("a").wait("step-down").keys("\x1b")
             p.keys("R").wait("recorded in").wait(lambda s: "[REC]" not in s.line(0))
             p.keys(":record /nonexistent/x\r").wait("No such file or directory")
+            p.keys("RRRR").wait("recorded in")
             p.keys("q")
             self.assertEqual(p.end(), 0)
-        [path] = glob.glob(os.path.join(self.home.state, "baton", "records", "*.jsonl"))
+        path, *more = sorted(glob.glob(os.path.join(self.home.state, "baton", "records", "*.jsonl")))
+        self.assertEqual(len(more), 2)
         done = self.home.baton("list", "--replay", path)
         # It may end before every source has answered.
         self.assertIn((done.code, done.err), ((0, ""), (13, "")), done)
