@@ -51,6 +51,16 @@ static struct process *contender(
 	return p;
 }
 
+/* The second begins at that time; both have run for a while at the end of the first minute. */
+static void start_both(
+	struct bench *t, struct process *first, struct process *second, int64_t second_ms)
+{
+	process_start(t->w, first);
+	world_run(t->w, second_ms);
+	process_start(t->w, second);
+	world_run(t->w, 60000);
+}
+
 static const char *holder(const struct bench *t)
 {
 	const struct cluster_lease *lease =
@@ -74,10 +84,7 @@ static void a_lease_is_taken_after_its_duration(void **state)
 	struct process *b = contender(&t, "b", t.b, &lease_default);
 
 	(void)state;
-	process_start(t.w, a);
-	world_run(t.w, 1000);
-	process_start(t.w, b);
-	world_run(t.w, 60000);
+	start_both(&t, a, b, 1000);
 	assert_string_equal(holder(&t), "a");
 	assert_int_equal(record(&t)->transitions, 0);
 	assert_true(world_now_us(t.w) - record(&t)->renew_us <= 2100000);
@@ -104,10 +111,7 @@ static void a_leader_that_is_cut_off_gives_up_first(void **state)
 	o.duty = d;
 	a = contender(&t, "a", t.a, &o);
 	b = contender(&t, "b", t.b, &o);
-	process_start(t.w, a);
-	world_run(t.w, 1000);
-	process_start(t.w, b);
-	world_run(t.w, 60000);
+	start_both(&t, a, b, 1000);
 	net_cut(t.w, t.a, t.api);
 	world_run(t.w, 120000);
 	duty_count(t.w, d);
@@ -132,10 +136,7 @@ static void who_believes_for_ever_works_on(void **state)
 	o.exits = false;
 	o.ends = true;
 	a = contender(&t, "a", t.a, &o);
-	process_start(t.w, a);
-	world_run(t.w, 1000);
-	process_start(t.w, b);
-	world_run(t.w, 60000);
+	start_both(&t, a, b, 1000);
 	net_cut(t.w, t.a, t.api);
 	world_run(t.w, 100000);
 	net_join(t.w, t.a, t.api);
@@ -161,10 +162,7 @@ static void a_clock_that_is_ahead_takes_what_is_held(void **state)
 	a = contender(&t, "a", t.a, &o);
 	o.believes = LEASE_CLOCK;
 	b = contender(&t, "b", t.b, &o);
-	process_start(t.w, a);
-	world_run(t.w, 5000);
-	process_start(t.w, b);
-	world_run(t.w, 60000);
+	start_both(&t, a, b, 5000);
 	assert_string_equal(holder(&t), "a");
 	machine_skew(t.w, t.b, 60000);
 	world_run(t.w, 90000);

@@ -135,6 +135,18 @@ static struct cluster_lease *lease_made(struct bench *t, const char *holder)
 	return lease;
 }
 
+/* A bench with a Lease that a holds, and the plan of an act on it. */
+static struct cluster_lease *lease_planned(struct bench *t, struct deed *d, enum verb verb)
+{
+	struct cluster_lease *lease;
+
+	bench_init(t);
+	lease = lease_made(t, "a");
+	bench_show(t, 5000);
+	deed_plan(t, d, verb, "lease/ops/one");
+	return lease;
+}
+
 static void write_lease(struct cluster_lease *lease, const char *holder, int64_t transitions)
 {
 	struct lease_record r = lease->record;
@@ -147,15 +159,11 @@ static void write_lease(struct cluster_lease *lease, const char *holder, int64_t
 
 static void a_lease_that_changed_hands_is_left_alone(void **state)
 {
-	struct cluster_lease *lease;
 	struct bench t;
 	struct deed d;
+	struct cluster_lease *lease = lease_planned(&t, &d, VERB_RELEASE);
 
 	(void)state;
-	bench_init(&t);
-	lease = lease_made(&t, "a");
-	bench_show(&t, 5000);
-	deed_plan(&t, &d, VERB_RELEASE, "lease/ops/one");
 	assert_int_equal(d.plan.verdict, PLAN_READY);
 	write_lease(lease, "b", 1);
 	assert_int_equal(deed_send(&t, &d), EFFECT_CHANGED);
@@ -167,15 +175,11 @@ static void a_lease_that_changed_hands_is_left_alone(void **state)
 /* A renewal is no change: uid, holder and transitions are what binds. */
 static void a_lease_that_was_renewed_is_cleared(void **state)
 {
-	struct cluster_lease *lease;
 	struct bench t;
 	struct deed d;
+	struct cluster_lease *lease = lease_planned(&t, &d, VERB_STEP_DOWN);
 
 	(void)state;
-	bench_init(&t);
-	lease = lease_made(&t, "a");
-	bench_show(&t, 5000);
-	deed_plan(&t, &d, VERB_STEP_DOWN, "lease/ops/one");
 	write_lease(lease, "a", 0);
 	assert_int_equal(deed_send(&t, &d), EFFECT_DONE);
 	assert_int_equal(lease->record.holder, 0);
@@ -186,15 +190,11 @@ static void a_lease_that_was_renewed_is_cleared(void **state)
 
 static void a_lease_that_was_made_anew_is_left_alone(void **state)
 {
-	struct cluster_lease *lease;
 	struct bench t;
 	struct deed d;
+	struct cluster_lease *lease = lease_planned(&t, &d, VERB_RELEASE);
 
 	(void)state;
-	bench_init(&t);
-	lease = lease_made(&t, "a");
-	bench_show(&t, 5000);
-	deed_plan(&t, &d, VERB_RELEASE, "lease/ops/one");
 	assert_int_equal(cluster_lease_delete(lease, NULL), 0);
 	lease_made(&t, "a");
 	assert_int_equal(deed_send(&t, &d), EFFECT_CHANGED);
@@ -218,14 +218,10 @@ static void trouble_is_told_as_it_is(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct cluster_lease *lease;
 		struct bench t;
 		struct deed d;
+		struct cluster_lease *lease = lease_planned(&t, &d, VERB_RELEASE);
 
-		bench_init(&t);
-		lease = lease_made(&t, "a");
-		bench_show(&t, 5000);
-		deed_plan(&t, &d, VERB_RELEASE, "lease/ops/one");
 		t.c->trouble = cases[i].trouble;
 		assert_int_equal(deed_send(&t, &d), cases[i].effect);
 		assert_string_equal(cluster_identity_text(t.c, lease->record.holder), "a");
