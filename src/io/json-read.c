@@ -482,7 +482,7 @@ static int list_whole(struct json_list *l, const char *text, size_t len, struct 
 		return l->ops->item(l->arg, text, len, err);
 	default:
 		l->state = LIST_NAME;
-		return l->ops->member(l->arg, &name, text, len, err);
+		return l->ops->member ? l->ops->member(l->arg, &name, text, len, err) : 0;
 	}
 }
 

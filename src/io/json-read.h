@@ -70,7 +70,8 @@ size_t json_decode(char *to, const struct json_text *text);
 
 /* What a splitter finds. A negative return ends it with that error. */
 struct json_list_ops {
-	/* A member of the answer itself that is no list ("kind", "metadata"): the value's text. */
+	/* A member of the answer itself that is no list ("kind", "metadata"): the value's text.
+	 * NULL: nobody looks at them. */
 	int (*member)(void *arg, const struct json_text *name, const char *text, size_t len,
 		struct err *err);
 	/* One item of the list. */

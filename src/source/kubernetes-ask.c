@@ -141,17 +141,6 @@ static void take_identity(struct kube *k, const struct rest_answer *answer)
 
 /* ---- the census ---- */
 
-static int beat_member(
-	void *arg, const struct json_text *name, const char *text, size_t len, struct err *err)
-{
-	(void)arg;
-	(void)name;
-	(void)text;
-	(void)len;
-	(void)err;
-	return 0;
-}
-
 /*
  * Old by the server's clock and the node's, which are taken to agree within the hour: a node that
  * is gone for good leaves a Lease that is days old, and nobody is judged by it.
@@ -171,7 +160,7 @@ static int beat_item(void *arg, const char *text, size_t len, struct err *err)
 	return 0;
 }
 
-static const struct json_list_ops beat_ops = { .member = beat_member, .item = beat_item };
+static const struct json_list_ops beat_ops = { .item = beat_item };
 
 static int beat_piece(void *arg, const char *bytes, size_t len, struct err *err)
 {

@@ -277,17 +277,6 @@ struct host_count {
 	size_t n;
 };
 
-static int host_member(
-	void *arg, const struct json_text *name, const char *text, size_t len, struct err *err)
-{
-	(void)arg;
-	(void)name;
-	(void)text;
-	(void)len;
-	(void)err;
-	return 0;
-}
-
 static int host_item(void *arg, const char *text, size_t len, struct err *err)
 {
 	struct host_count *count = arg;
@@ -337,7 +326,7 @@ static int each_item(const struct rest_answer *answer, const struct json_list_op
 static void take_host(struct kube *k, struct kube_lease_seen *lease,
 	const struct kube_looking *look, int rc, const struct rest_answer *answer)
 {
-	static const struct json_list_ops ops = { .member = host_member, .item = host_item };
+	static const struct json_list_ops ops = { .item = host_item };
 	struct kube_looked *l = looked_of(lease, look);
 	struct host_count count = { .k = k };
 
@@ -385,7 +374,7 @@ static bool same_names(const struct candidates *c)
 static void take_candidates(
 	struct kube *k, struct kube_lease_seen *lease, int rc, const struct rest_answer *answer)
 {
-	static const struct json_list_ops ops = { .member = host_member, .item = candidate_item };
+	static const struct json_list_ops ops = { .item = candidate_item };
 	struct candidates c = { .k = k, .lease = lease, .names = xcalloc(1, sizeof(char *)) };
 	bool same;
 
@@ -507,7 +496,7 @@ static int event_item(void *arg, const char *text, size_t len, struct err *err)
 static void take_events(
 	struct kube *k, const struct kube_looking *look, int rc, const struct rest_answer *answer)
 {
-	static const struct json_list_ops ops = { .member = host_member, .item = event_item };
+	static const struct json_list_ops ops = { .item = event_item };
 	struct telling telling = { .k = k, .path = look->path };
 
 	if (!rc && k->events_of && strcmp(k->events_of, look->path) == 0)
