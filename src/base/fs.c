@@ -82,34 +82,68 @@ static int fs_write_fd(int fd, const char *mem, size_t len)
 		mem += n;
 		len -= (size_t)n;
 	}
-	return fsync(fd);
+	return 0;
+}
+
+int fs_draft_begin(struct fs_draft *d, const char *path, struct err *err)
+{
+	struct str tmp;
+
+	*d = (struct fs_draft){ .path = path, .fd = -1 };
+	str_init(&tmp, 4096);
+	str_addf(&tmp, "%s.XXXXXX", path);
+	if (tmp.full) {
+		str_release(&tmp);
+		return d->rc = err_set(err, ERR_LIMIT, "the path %.40s... is too long", path);
+	}
+	d->beside = str_take(&tmp);
+	d->fd = mkostemp(d->beside, O_CLOEXEC); /* mode 0600 */
+	if (d->fd < 0)
+		d->rc = fs_error(err, ERR_IO, "create a file beside", path);
+	return d->rc;
+}
+
+int fs_draft_add(struct fs_draft *d, const void *mem, size_t len, struct err *err)
+{
+	if (!d->rc && fs_write_fd(d->fd, mem, len) < 0)
+		d->rc = fs_error(err, ERR_IO, "write", d->path);
+	return d->rc;
+}
+
+int fs_draft_put(struct fs_draft *d, size_t at, const void *mem, size_t len, struct err *err)
+{
+	off_t end = d->rc ? 0 : lseek(d->fd, 0, SEEK_CUR);
+
+	if (!d->rc && (end < 0 || lseek(d->fd, (off_t)at, SEEK_SET) < 0 ||
+			      fs_write_fd(d->fd, mem, len) < 0 || lseek(d->fd, end, SEEK_SET) < 0))
+		d->rc = fs_error(err, ERR_IO, "write", d->path);
+	return d->rc;
+}
+
+int fs_draft_end(struct fs_draft *d, int rc, struct err *err)
+{
+	rc = rc ? rc : d->rc;
+	if (!rc && fsync(d->fd) < 0)
+		rc = fs_error(err, ERR_IO, "write", d->path);
+	if (d->fd >= 0 && close(d->fd) < 0 && !rc)
+		rc = fs_error(err, ERR_IO, "write", d->path);
+	if (!rc && rename(d->beside, d->path) < 0)
+		rc = fs_error(err, ERR_IO, "replace", d->path);
+	if (rc && d->fd >= 0)
+		unlink(d->beside);
+	free(d->beside);
+	*d = (struct fs_draft){ .fd = -1 };
+	return rc;
 }
 
 int fs_write_atomic(const char *path, const void *mem, size_t len, struct err *err)
 {
-	struct str tmp;
-	int fd, rc = 0;
+	struct fs_draft d;
+	int rc = fs_draft_begin(&d, path, err);
 
-	str_init(&tmp, 4096);
-	str_addf(&tmp, "%s.XXXXXX", path);
-	if (tmp.full)
-		return err_set(err, ERR_LIMIT, "the path %.40s... is too long", path);
-	fd = mkostemp(tmp.s, O_CLOEXEC); /* mode 0600 */
-	if (fd < 0) {
-		rc = fs_error(err, ERR_IO, "create a file beside", path);
-		str_release(&tmp);
-		return rc;
-	}
-	if (fs_write_fd(fd, mem, len) < 0)
-		rc = fs_error(err, ERR_IO, "write", path);
-	if (close(fd) < 0 && !rc)
-		rc = fs_error(err, ERR_IO, "write", path);
-	if (!rc && rename(tmp.s, path) < 0)
-		rc = fs_error(err, ERR_IO, "replace", path);
-	if (rc)
-		unlink(tmp.s);
-	str_release(&tmp);
-	return rc;
+	if (!rc)
+		rc = fs_draft_add(&d, mem, len, err);
+	return fs_draft_end(&d, rc, err);
 }
 
 int fs_make_dirs(const char *path, struct err *err)

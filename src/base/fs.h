@@ -20,6 +20,22 @@ int fs_read(const char *path, struct str *out, struct err *err);
  */
 int fs_write_atomic(const char *path, const void *mem, size_t len, struct err *err);
 
+/*
+ * The same for a file that is made bit by bit: begin, add as often as need be, then end, which puts
+ * it in the old one's place, or takes back all where `rc`, or an addition, is an error; that is
+ * returned. fs_draft_put writes over what was added, at `at`.
+ */
+struct fs_draft {
+	const char *path; /* borrowed until the end */
+	char *beside;
+	int fd;
+	int rc;
+};
+int fs_draft_begin(struct fs_draft *d, const char *path, struct err *err);
+int fs_draft_add(struct fs_draft *d, const void *mem, size_t len, struct err *err);
+int fs_draft_put(struct fs_draft *d, size_t at, const void *mem, size_t len, struct err *err);
+int fs_draft_end(struct fs_draft *d, int rc, struct err *err);
+
 /* Makes a directory and its parents, mode 0700 where they are new. */
 int fs_make_dirs(const char *path, struct err *err);
 

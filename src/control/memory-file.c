@@ -156,11 +156,45 @@ static void memory_file_tidy(const struct memory_file *file)
 	free(folder);
 }
 
+struct sink {
+	struct fs_draft draft;
+	size_t left;
+	const char *path;
+	struct err *err;
+};
+
+static int sink_add(void *arg, const void *mem, size_t len)
+{
+	struct sink *sink = arg;
+
+	if (len > sink->left)
+		return err_set(sink->err, ERR_LIMIT, "the memory of %s is too large", sink->path);
+	sink->left -= len;
+	return fs_draft_add(&sink->draft, mem, len, sink->err);
+}
+
+/* Bit by bit: the file of a hundred thousand rows is no small part of what they take themselves. */
+static int memory_file_write(const struct memory_file *file, struct memory *memory, struct err *err)
+{
+	struct sink sink = {
+		.left = MEMORY_FILE_MAX - MEMORY_HEAD_SIZE, .path = file->path, .err = err
+	};
+	char head[MEMORY_HEAD_SIZE] = "";
+	int rc = fs_draft_begin(&sink.draft, file->path, err);
+
+	if (!rc)
+		rc = fs_draft_add(&sink.draft, head, sizeof(head), err);
+	if (!rc)
+		rc = memory_write_to(memory, sink_add, &sink, head);
+	if (!rc)
+		rc = fs_draft_put(&sink.draft, 0, head, sizeof(head), err);
+	return fs_draft_end(&sink.draft, rc, err);
+}
+
 int memory_file_save(struct memory_file *file, struct memory *memory, struct err *err)
 {
 	struct err ignored = { 0 };
 	struct stat st;
-	struct str bytes;
 	int fd, rc;
 
 	fd = memory_file_lock(file, err);
@@ -169,11 +203,7 @@ int memory_file_save(struct memory_file *file, struct memory *memory, struct err
 	memory_file_tidy(file);
 	if (stat(file->path, &st) == 0 && !memory_file_same(file, &st))
 		memory_file_load(file, memory, &ignored);
-	str_init(&bytes, MEMORY_FILE_MAX);
-	memory_write(memory, &bytes);
-	rc = bytes.full ? err_set(err, ERR_LIMIT, "the memory of %s is too large", file->path)
-			: fs_write_atomic(file->path, bytes.s, bytes.len, err);
-	str_release(&bytes);
+	rc = memory_file_write(file, memory, err);
 	if (!rc) {
 		memory_file_note(file);
 		memory->dirty = false;

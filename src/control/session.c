@@ -120,14 +120,18 @@ void session_keep_ghosts(struct session *s)
 static void session_seed_ghosts(struct session *s)
 {
 	const struct remembered *r;
-	size_t pos = 0;
+	bool held, present;
+	size_t pos = 0, at;
 
-	while ((r = memory_next(&s->memory, &pos)) != NULL) {
+	for (; memory_peek(&s->memory, pos, &held, &present); pos++) {
 		struct singleton *ghost;
 
 		/* What was judged in this run is in the picture: no need to look for it. */
-		if (r->present || !ghost_wanted(s, r) || picture_find(&s->picture, r->id) ||
-			!ghost_add(s, r->id))
+		if (present)
+			continue;
+		at = pos;
+		r = memory_next(&s->memory, &at);
+		if (!ghost_wanted(s, r) || picture_find(&s->picture, r->id) || !ghost_add(s, r->id))
 			continue;
 		ghost = ghost_singleton(s, r);
 		if (ghost)
@@ -163,18 +167,11 @@ static void session_save(struct session *s)
 {
 	int64_t now_us = session_now_us(s);
 	struct err err = { 0 };
-	size_t i;
 
 	s->saved_ms = session_now_ms(s);
 	if (!s->file.path || s->picture_ms == TIME_UNKNOWN)
 		return;
-	for (i = 0; i < s->picture.n; i++) {
-		const struct singleton *facts = s->picture.slots[i].s;
-		struct remembered *r = memory_find(&s->memory, facts->id);
-
-		if (r && !singleton_detail(facts, DETAIL_REMEMBERED))
-			r->last_seen_us = now_us;
-	}
+	memory_seen(&s->memory, now_us);
 	if (memory_file_save(&s->file, &s->memory, &err))
 		session_memory_failed(s, &err);
 	if (s->history.dirty &&
@@ -306,6 +303,8 @@ static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int6
 	picture_judged(&s->picture, i, row);
 	if (s->forgetful)
 		memory_clear(&s->memory);
+	else
+		memory_settle_many(&s->memory);
 }
 
 static void session_judge_source(struct session *s)

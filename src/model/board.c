@@ -112,7 +112,7 @@ static struct row *board_judged_row(struct draft *draft, const char *source, con
 }
 
 /* The id under which a role is remembered. */
-static const struct remembered *board_past(const struct memory *past, const struct role *role)
+static const struct remembered *board_past(struct memory *past, const struct role *role)
 {
 	char id[ROLE_ID_MAX];
 
@@ -135,9 +135,9 @@ void board_remember(const struct board *board, struct memory *past)
 	}
 }
 
-static void board_join_role(struct board *board, const struct board *previous,
-	const struct memory *past, size_t number, const struct role *role,
-	const struct thresholds *thresholds, struct draft *draft, struct verdict_draft *verdict)
+static void board_join_role(struct board *board, const struct board *previous, struct memory *past,
+	size_t number, const struct role *role, const struct thresholds *thresholds,
+	struct draft *draft, struct verdict_draft *verdict)
 {
 	struct role_view *view = &board->roles[number];
 	size_t i;
@@ -196,7 +196,7 @@ static void board_cross(struct board *board, size_t which, const struct threshol
 
 struct board *board_compose(struct snapshot *const *snapshots, size_t n, const struct role *roles,
 	size_t n_roles, const struct thresholds *thresholds, const struct board *previous,
-	const struct memory *past, int64_t mono_ms, int64_t wall_us)
+	struct memory *past, int64_t mono_ms, int64_t wall_us)
 {
 	struct board *board = xcalloc(1, sizeof(*board));
 	struct draft *draft = draft_new();

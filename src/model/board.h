@@ -38,7 +38,7 @@ struct board {
  */
 struct board *board_compose(struct snapshot *const *snapshots, size_t n, const struct role *roles,
 	size_t n_roles, const struct thresholds *thresholds, const struct board *previous,
-	const struct memory *past, int64_t mono_ms, int64_t wall_us);
+	struct memory *past, int64_t mono_ms, int64_t wall_us);
 struct board *board_ref(const struct board *board);
 void board_unref(const struct board *board);
 /* The same picture as one that is past, so that no act is ever bound to it. One reference. */

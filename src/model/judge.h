@@ -47,7 +47,7 @@ struct judge_source_input {
 	const struct singleton *self;
 	const struct snapshot *before; /* the last snapshot; NULL */
 	const struct picture *pic;
-	const struct memory *memory; /* of its rows; NULL: nothing */
+	struct memory *memory; /* of its rows; NULL: nothing */
 	const struct thresholds *thresholds;
 	const struct hidden *hidden;
 	size_t n_hidden;

@@ -27,6 +27,7 @@ src_libmodel_a_SOURCES = \
 	src/model/judge-zk.c \
 	src/model/memory.c src/model/memory.h \
 	src/model/memory-format.c \
+	src/model/memory-pack.c src/model/memory-pack.h \
 	src/model/memory-table.c src/model/memory-table.h \
 	src/model/past.c src/model/past.h \
 	src/model/run.c src/model/run.h \

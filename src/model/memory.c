@@ -421,43 +421,47 @@ static bool set_back(int64_t *at_us, int64_t now_us)
 
 bool memory_set_back(struct memory *m, int64_t now_us)
 {
-	bool any = set_back(&m->confirmed_us, now_us);
+	int64_t *const whole[] = { &m->confirmed_us, &m->seen_us }, *times[REMEMBERED_TIMES];
 	struct remembered *r;
-	size_t pos = 0;
+	bool any = false;
+	size_t pos = 0, i, n;
 
-	while ((r = memory_next(m, &pos)) != NULL) {
-		int64_t *const own[] = { &r->known_since_us, &r->last_seen_us, &r->holder_since_us,
-			&r->state_since_us, &r->last_change_us };
-		struct remembered_past *p = r->past;
-		size_t i;
-
-		for (i = 0; i < ARRAY_LEN(own); i++)
-			any |= set_back(own[i], now_us);
-		for (i = 0; p && i < MEMORY_CHANGES; i++)
-			any |= set_back(&p->changes_us[i], now_us);
-		if (p) {
-			int64_t *const past[] = { &p->first_session_us, &p->session_since_us,
-				&p->previous_since_us, &p->previous_until_us, &p->previous_seen_us,
-				&p->overlap_us, &p->regress_us, &p->renamed_us };
-
-			for (i = 0; i < ARRAY_LEN(past); i++)
-				any |= set_back(past[i], now_us);
-		}
+	for (i = 0; i < ARRAY_LEN(whole); i++)
+		any |= set_back(whole[i], now_us);
+	memory_settle(m);
+	if (m->youngest_us > now_us) {
+		while ((r = memory_next(m, &pos)) != NULL)
+			for (i = 0, n = remembered_times(r, times); i < n; i++)
+				any |= set_back(times[i], now_us);
+		m->youngest_us = now_us;
 	}
 	m->dirty |= any;
 	return any;
+}
+
+void memory_seen(struct memory *m, int64_t now_us)
+{
+	memory_settle(m);
+	m->seen_us = now_us;
+	if (m->youngest_us < now_us)
+		m->youngest_us = now_us;
 }
 
 void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us)
 {
 	struct observed ignored = { 0 };
 	struct remembered *r;
-	size_t pos = 0;
+	bool held, present;
+	size_t pos;
 
 	/* Later on, whoever keeps the picture tells what goes from it. */
-	while (m->confirmed_us == TIME_UNKNOWN && (r = memory_next(m, &pos)) != NULL) {
-		if (r->present || !r->held)
+	for (pos = 0; m->confirmed_us == TIME_UNKNOWN && memory_peek(m, pos, &held, &present);
+		pos++) {
+		size_t at = pos;
+
+		if (present || !held)
 			continue;
+		r = memory_next(m, &at);
 		observe_freed(r, now_ms, now_us, &ignored);
 		r->queue = 0;
 		m->dirty = true;

@@ -9,7 +9,8 @@ struct str;
 
 enum {
 	MEMORY_CHANGES = 16,
-	MEMORY_ENTRIES_MAX = 250000
+	MEMORY_ENTRIES_MAX = 250000,
+	MEMORY_HEAD_SIZE = 24 /* of its file */
 };
 
 /*
@@ -73,22 +74,45 @@ struct remembered {
 	bool holder_apart; /* the texts of its holder have no room in this block any more */
 	uint16_t room;     /* bytes behind the id, for them */
 	uint16_t identity_at, client_at; /* in holder */
-	uint32_t hash, id_len;           /* of id */
+	uint32_t id_len;
 	/* Key, identity and client, each ended by NUL, of who holds it, or held it last; NULL */
 	char *holder;
 	char id[];
 };
 
-/* The memory of one source. Not thread safe. */
+/* What the times of packed entries are told against. */
+struct memory_base {
+	int64_t us, ms; /* TIME_UNKNOWN: nothing is packed yet */
+};
+
+/* An entry that is looked at or changed. */
+struct memory_opened {
+	struct remembered *r;
+	uint32_t number;
+	uint32_t at, len; /* where it stood before; len 0: nowhere */
+};
+
+/*
+ * The memory of one source. Not thread safe. A hundred thousand entries are kept packed, one behind
+ * the other, and opened where one is asked for.
+ */
 struct memory {
-	struct remembered **all; /* the entries, owned, in no order that matters */
+	unsigned char *log; /* the packed entries, and what is left of older forms */
+	size_t log_len, log_cap, garbage;
+	uint32_t *places; /* by number, in no order that matters: where in the log; or with the
+			     highest bit the place among the opened */
 	size_t n, room;
 	uint32_t *table; /* an open hash table by id: eight bits of the hash, and the number in all,
 			    one up */
 	size_t size;     /* of the table, a power of two; 0 while empty */
-	size_t cap;      /* entries; beyond it those that were not seen for longest are forgotten */
+	struct memory_opened *opened;
+	size_t n_opened, cap_opened;
+	struct memory_base base;
+	size_t cap; /* entries; beyond it those that were not seen for longest are forgotten */
 	uint64_t seed[2];
 	int64_t confirmed_us; /* when all that is present was last read again; TIME_UNKNOWN */
+	int64_t seen_us;      /* memory_seen; TIME_UNKNOWN */
+	int64_t youngest_us;  /* no time in it is later */
 	bool dirty;           /* something changed since whoever saves it set this to false */
 };
 
@@ -97,11 +121,27 @@ void memory_release(struct memory *m);
 /* Forgets all; cheap where there is little. */
 void memory_clear(struct memory *m);
 
-struct remembered *memory_find(const struct memory *m, const char *id);
+/*
+ * The entry of that id, or NULL. It is open from then on: what is written to it is kept, and it
+ * stays where it is until memory_settle, or until others are forgotten for a new one's sake.
+ */
+struct remembered *memory_find(struct memory *m, const char *id);
+/*
+ * Packs what is open again. Call it where no entry is held any more, now and then: an open entry
+ * takes twice the room, and more.
+ */
+void memory_settle(struct memory *m);
+/* The same where many are open, and else nothing. */
+void memory_settle_many(struct memory *m);
 
-/* Walks all entries in no order: start with *pos = 0; NULL at the end. Nothing may be added or
- * forgotten meanwhile. */
-struct remembered *memory_next(const struct memory *m, size_t *pos);
+/*
+ * Walks all entries in no order: start with *pos = 0; NULL at the end. An entry stays open until
+ * the next call only. Nothing may be added or forgotten meanwhile.
+ */
+struct remembered *memory_next(struct memory *m, size_t *pos);
+/* Whether somebody held what the next entry of that walk is about, and whether it is in the
+ * picture of this run, without opening it; false at the end. */
+bool memory_peek(const struct memory *m, size_t pos, bool *ret_held, bool *ret_present);
 
 /* Who holds it, or held it last: NULL when nobody ever did. client is "" where the source tells
  * none. Borrowed. */
@@ -143,6 +183,8 @@ void memory_observe_gone(
  * far as this clock can tell. Returns whether anything was.
  */
 bool memory_set_back(struct memory *m, int64_t now_us);
+/* All that is present is seen once more now, though nothing of it changed. */
+void memory_seen(struct memory *m, int64_t now_us);
 /*
  * Notes that a full picture was read, the rows of which that changed were observed. What an earlier
  * run saw held, and this picture does not have, went meanwhile: it is seen to be free now.
@@ -181,7 +223,13 @@ uint32_t remembered_holders(const struct remembered *r, int64_t window_ms, int64
  * known_since, and of the rest what was seen last (two consoles may have written). A file of
  * another version or with a wrong checksum is ERR_PROTO and adds nothing.
  */
-void memory_write(const struct memory *m, struct str *out);
+void memory_write(struct memory *m, struct str *out);
+/*
+ * The same in pieces: sink gets all that comes behind the head, and is not called again after it
+ * returned an error, which is returned. The head is to be put before them afterwards.
+ */
+typedef int (*memory_sink)(void *arg, const void *mem, size_t len);
+int memory_write_to(struct memory *m, memory_sink sink, void *arg, char head[MEMORY_HEAD_SIZE]);
 int memory_read(struct memory *m, const void *bytes, size_t len, struct err *err);
 
 #endif

@@ -13,13 +13,14 @@ enum {
 };
 
 /* The checksum and the length, so that the fuzzer gets behind them. */
-static void mend(unsigned char *file, size_t size)
+static void mend(unsigned char *file, size_t size, unsigned char version)
 {
 	uint32_t crc = UINT32_MAX;
 	size_t i;
 	int bit;
 
-	memcpy(file, "batonmem\1\0\0\0", 12);
+	memcpy(file, "batonmem\0\0\0\0", 12);
+	file[8] = version;
 	for (i = HEAD_SIZE; i < size; i++) {
 		crc ^= file[i];
 		for (bit = 0; bit < 8; bit++)
@@ -32,7 +33,7 @@ static void mend(unsigned char *file, size_t size)
 }
 
 /* What was taken can be written, and reads back as the same. */
-static void check_round_trip(const struct memory *m)
+static void check_round_trip(struct memory *m)
 {
 	struct memory again;
 	struct str once, twice;
@@ -58,23 +59,33 @@ static void check_round_trip(const struct memory *m)
 	str_release(&twice);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_mended(struct memory *m, const uint8_t *data, size_t size, unsigned char version)
 {
 	unsigned char *file = malloc(size + HEAD_SIZE);
-	struct memory m;
 
-	memory_init(&m);
-	if (memory_read(&m, data, size, NULL) == 0)
-		check_round_trip(&m);
 	memset(file, 0, HEAD_SIZE);
 	memcpy(file + HEAD_SIZE, data, size);
-	mend(file, size + HEAD_SIZE);
+	mend(file, size + HEAD_SIZE, version);
 	/* Once into what is there, and once more over itself. */
-	if (memory_read(&m, file, size + HEAD_SIZE, NULL) == 0) {
-		memory_read(&m, file, size + HEAD_SIZE, NULL);
-		check_round_trip(&m);
+	if (memory_read(m, file, size + HEAD_SIZE, NULL) == 0) {
+		memory_read(m, file, size + HEAD_SIZE, NULL);
+		check_round_trip(m);
 	}
-	memory_release(&m);
 	free(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	unsigned char version;
+
+	for (version = 1; version <= 2; version++) {
+		struct memory m;
+
+		memory_init(&m);
+		if (memory_read(&m, data, size, NULL) == 0)
+			check_round_trip(&m);
+		read_mended(&m, data, size, version);
+		memory_release(&m);
+	}
 	return 0;
 }

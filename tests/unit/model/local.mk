@@ -7,7 +7,7 @@ tests_bin_test_model_picture_SOURCES = tests/unit/model/test-picture.c tests/uni
 tests_bin_test_model_picture_LDADD = $(MODEL_TEST_LIBS)
 
 unit_tests += tests/bin/test-model-memory
-tests_bin_test_model_memory_SOURCES = tests/unit/model/test-memory.c tests/unit/model/facts.h tests/unit/unit.h
+tests_bin_test_model_memory_SOURCES = tests/unit/model/test-memory.c tests/unit/model/facts.h tests/unit/model/memory-version-1.h tests/unit/unit.h
 tests_bin_test_model_memory_LDADD = $(MODEL_TEST_LIBS)
 
 unit_tests += tests/bin/test-model-journal

@@ -453,7 +453,7 @@ static struct singleton *handed_over(struct memory *m, const int64_t *ago_ms, si
 }
 
 static bool has_at(
-	const struct singleton *s, const struct memory *m, enum finding_code code, int64_t later_ms)
+	const struct singleton *s, struct memory *m, enum finding_code code, int64_t later_ms)
 {
 	judge_at(s, memory_find(m, s->id), later_ms);
 	return verdict_has(&out, code);

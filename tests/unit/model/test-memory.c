@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "model/memory.h"
 #include "tests/unit/model/facts.h"
+#include "tests/unit/model/memory-version-1.h"
 #include "tests/unit/unit.h"
 
 static const int64_t start_us = INT64_C(1790000000000000);
@@ -465,8 +466,8 @@ static void more_rows_than_the_cap_go_through(void **state)
 
 /* ---- the file ---- */
 
-/* A memory with something of everything. */
-static void fill(struct memory *m, uint64_t seed, int n)
+/* A memory with something of everything; settle: packed after each step. */
+static void fill_packed(struct memory *m, uint64_t seed, int n, bool settle)
 {
 	static const struct facts_claim *const all[] = { &a, &a_again, &a_elsewhere, &b, &c };
 	static const enum mechanism mechanisms[] = { MECH_PG_ADVISORY, MECH_ETCD_ELECTION,
@@ -493,7 +494,14 @@ static void fill(struct memory *m, uint64_t seed, int n)
 		if (unit_pick(&seed, 8) == 0)
 			memory_observe_gone(m, s->id, at * 1000, start_us + at * 1000000, NULL);
 		singleton_unref(s);
+		if (settle)
+			memory_settle(m);
 	}
+}
+
+static void fill(struct memory *m, uint64_t seed, int n)
+{
+	fill_packed(m, seed, n, false);
 }
 
 static void same_past(const struct remembered_past *x, const struct remembered_past *y)
@@ -541,7 +549,7 @@ static void same_entry(const struct remembered *x, const struct remembered *y)
 		same_past(x->past, y->past);
 }
 
-static void same_memory(const struct memory *x, const struct memory *y)
+static void same_memory(struct memory *x, struct memory *y)
 {
 	const struct remembered *r;
 	size_t pos = 0;
@@ -553,6 +561,135 @@ static void same_memory(const struct memory *x, const struct memory *y)
 		assert_non_null(other);
 		same_entry(r, other);
 	}
+}
+
+static void same_run(const struct remembered *x, const struct remembered *y)
+{
+	assert_int_equal(x->present, y->present);
+	assert_int_equal(x->queue, y->queue);
+	assert_int_equal(x->last_change_ms, y->last_change_ms);
+	assert_int_equal(x->lease_deadline_ms, y->lease_deadline_ms);
+	if (x->past)
+		assert_int_equal(x->past->previous_left_ms, y->past->previous_left_ms);
+}
+
+static void what_is_packed_is_the_same(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 40; seed++) {
+		struct memory open, packed;
+		struct remembered *r;
+		size_t pos = 0;
+
+		fill_packed(&open, seed, (int)(seed * seed), false);
+		fill_packed(&packed, seed, (int)(seed * seed), true);
+		assert_int_equal(packed.n_opened, 0);
+		same_memory(&open, &packed);
+		while ((r = memory_next(&open, &pos)) != NULL)
+			same_run(r, memory_find(&packed, r->id));
+		memory_release(&open);
+		memory_release(&packed);
+	}
+}
+
+static void packed_entries_keep_the_ends_of_their_numbers(void **state)
+{
+	static const int64_t ends[] = { INT64_MIN + 1, -1, 0, INT64_MAX - 1 };
+	struct memory m;
+	struct remembered *r;
+	size_t i;
+
+	(void)state;
+	memory_init(&m);
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		r = see(&m, 5, ends[i], &a, &b, NULL);
+		r->has_highest = true;
+		r->highest_token = ends[i];
+		r->lease_deadline_ms = ends[i];
+		r->queue = UINT64_MAX;
+		memory_settle(&m);
+		r = memory_find(&m, "s/app:1");
+		assert_int_equal(r->highest_token, ends[i]);
+		assert_int_equal(r->lease_deadline_ms, ends[i]);
+		assert_true(r->queue == UINT64_MAX);
+	}
+	memory_release(&m);
+}
+
+/* Entries that change all the time leave older forms behind, which must go. */
+static void what_changes_takes_no_more_room(void **state)
+{
+	struct memory m;
+	size_t after = 0;
+	int round, i;
+
+	(void)state;
+	memory_init(&m);
+	for (round = 0; round < 200; round++) {
+		for (i = 0; i < 5000; i++) {
+			see_number(&m, i, (int64_t)round * round * 977);
+			memory_settle_many(&m);
+		}
+		memory_settle(&m);
+		if (round == 1)
+			after = m.log_len;
+	}
+	assert_int_equal(m.n, 5000);
+	assert_true(m.log_len < 3 * after + 512 * 1024);
+	assert_non_null(memory_find(&m, "s/4999"));
+	memory_release(&m);
+}
+
+static void a_look_is_seen_by_all_that_is_present(void **state)
+{
+	struct memory m;
+
+	(void)state;
+	memory_init(&m);
+	see_number(&m, 1, 10);
+	see_number(&m, 2, 10);
+	memory_observe_gone(&m, "s/2", 11000, start_us + 11000000, NULL);
+	memory_seen(&m, start_us + 60000000);
+	assert_int_equal(memory_find(&m, "s/1")->last_seen_us, start_us + 60000000);
+	assert_int_equal(memory_find(&m, "s/2")->last_seen_us, start_us + 10000000);
+	/* What comes back later was not seen meanwhile. */
+	memory_observe_gone(&m, "s/1", 61000, start_us + 61000000, NULL);
+	memory_seen(&m, start_us + 90000000);
+	assert_int_equal(memory_find(&m, "s/1")->last_seen_us, start_us + 60000000);
+	memory_release(&m);
+}
+
+/* One name that no file may hold costs the others nothing. */
+static void an_endless_id_is_kept_for_this_run(void **state)
+{
+	size_t len = 100000;
+	char *path = malloc(len + 1);
+	struct memory m, back;
+	struct singleton *s;
+	struct str bytes;
+
+	(void)state;
+	memset(path, 'x', len);
+	path[len] = '\0';
+	memory_init(&m);
+	memory_init(&back);
+	see_number(&m, 1, 10);
+	s = facts_make(draft, MECH_PG_ADVISORY, path, 0, &a, NULL);
+	memory_observe(&m, s, 10000, start_us + 10000000, NULL);
+	see_number(&m, 2, 10);
+	memory_settle(&m);
+	assert_string_equal(remembered_identity(memory_find(&m, s->id)), "node-a");
+	str_init(&bytes, 1 << 24);
+	memory_write(&m, &bytes);
+	assert_int_equal(memory_read(&back, bytes.s, bytes.len, NULL), 0);
+	assert_int_equal(back.n, 2);
+	singleton_unref(s);
+	memory_release(&m);
+	memory_release(&back);
+	str_release(&bytes);
+	free(path);
 }
 
 static void what_is_written_is_read(void **state)
@@ -587,6 +724,20 @@ static void what_is_written_is_read(void **state)
 		memory_release(&back);
 		str_release(&bytes);
 	}
+}
+
+static void the_first_version_is_read(void **state)
+{
+	struct memory m, old;
+
+	(void)state;
+	fill(&m, 7, 12);
+	memory_init(&old);
+	assert_int_equal(memory_read(&old, memory_version_1, sizeof(memory_version_1), NULL), 0);
+	assert_true(old.n > 1);
+	same_memory(&m, &old);
+	memory_release(&m);
+	memory_release(&old);
 }
 
 static void an_empty_memory_is_a_file_too(void **state)
@@ -763,7 +914,7 @@ static void hostile_bytes_with_a_right_checksum(void **state)
 /* ---- two consoles ---- */
 
 /* What m has written is read by `to`. */
-static void pass_on(const struct memory *m, struct memory *to)
+static void pass_on(struct memory *m, struct memory *to)
 {
 	struct str bytes;
 
@@ -1184,10 +1335,16 @@ int main(void)
 		cmocka_unit_test(an_endless_name_is_cut_but_known_again),
 		cmocka_unit_test(forgets_what_was_not_seen_for_longest),
 		cmocka_unit_test(more_rows_than_the_cap_go_through),
+		cmocka_unit_test(what_is_packed_is_the_same),
+		cmocka_unit_test(packed_entries_keep_the_ends_of_their_numbers),
+		cmocka_unit_test(what_changes_takes_no_more_room),
+		cmocka_unit_test(a_look_is_seen_by_all_that_is_present),
+		cmocka_unit_test(an_endless_id_is_kept_for_this_run),
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(the_last_look_before_a_change_is_kept),
 		cmocka_unit_test(what_went_between_two_runs_is_free),
 		cmocka_unit_test(a_clock_that_is_set_back_takes_the_memory_along),
+		cmocka_unit_test(the_first_version_is_read),
 		cmocka_unit_test(an_empty_memory_is_a_file_too),
 		cmocka_unit_test(the_checksum_is_crc_32),
 		cmocka_unit_test(a_cut_file_adds_nothing),
