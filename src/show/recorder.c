@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -66,6 +67,7 @@ struct recorder {
 	pthread_cond_t news;
 	struct board *board; /* what is to be written next; NULL: nothing */
 	struct waiting_list events, acts;
+	size_t lost;     /* of them, since one was written last: there were too many */
 	bool stop, busy; /* busy: what was taken is not written yet */
 	pthread_cond_t idle;
 	struct err err; /* why it ended */
@@ -244,11 +246,29 @@ static void write_board(struct recorder *r, struct board *board)
 	r->last = board;
 }
 
+/* What is not in the record is said there. */
+static void write_lost(struct recorder *r, size_t lost)
+{
+	struct event *e;
+	char text[120];
+
+	if (!lost)
+		return;
+	snprintf(text, sizeof(text),
+		"%zu events and acts came faster than they could be written: they are not in this "
+		"record",
+		lost);
+	e = event_new(r->writer.now_us, 0, "record", NULL, "gap", text);
+	record_event(&r->writer, e);
+	free(e);
+}
+
 static void write_waiting(
-	struct recorder *r, struct waiting_list *events, struct waiting_list *acts)
+	struct recorder *r, struct waiting_list *events, struct waiting_list *acts, size_t lost)
 {
 	size_t i;
 
+	write_lost(r, lost);
 	for (i = 0; i < events->n; i++) {
 		record_event(&r->writer, events->at[i]);
 		free(events->at[i]);
@@ -281,6 +301,7 @@ static void write_end(struct recorder *r)
 struct work {
 	struct board *board;
 	struct waiting_list events, acts;
+	size_t lost;
 	bool stop;
 };
 
@@ -313,6 +334,8 @@ static void take_work(struct recorder *r, struct work *w)
 	if (r->board || (r->stop && r->begun)) {
 		w->events = r->events;
 		w->acts = r->acts;
+		w->lost = r->lost;
+		r->lost = 0;
 		r->events = r->acts = (struct waiting_list){ NULL, 0, 0 };
 	}
 	r->busy = r->board != NULL;
@@ -333,7 +356,7 @@ static void do_work(struct recorder *r, struct work *w)
 	if (w->board)
 		write_board(r, w->board);
 	if (r->begun) {
-		write_waiting(r, &w->events, &w->acts);
+		write_waiting(r, &w->events, &w->acts, w->lost);
 		flush(r);
 	}
 	if (w->stop || r->full)
@@ -466,9 +489,10 @@ int recorder_start(const struct recorder_options *options, struct recorder **ret
 	return rc;
 }
 
-static void waiting_add(struct waiting_list *list, void *item)
+static void waiting_add(struct recorder *r, struct waiting_list *list, void *item)
 {
 	if (list->n >= WAITING_MOST) {
+		r->lost++;
 		free(item);
 		return;
 	}
@@ -484,7 +508,7 @@ void recorder_take(struct recorder *r, const struct board *board, struct event *
 	board_unref(r->board);
 	r->board = board_ref(board);
 	for (i = 0; i < n; i++)
-		waiting_add(&r->events, events[i]);
+		waiting_add(r, &r->events, events[i]);
 	pthread_cond_signal(&r->news);
 	pthread_mutex_unlock(&r->mutex);
 }
@@ -506,7 +530,7 @@ bool recorder_wait(struct recorder *r, int64_t most_ms)
 void recorder_act(struct recorder *r, const char *line)
 {
 	pthread_mutex_lock(&r->mutex);
-	waiting_add(&r->acts, xstrdup(line));
+	waiting_add(r, &r->acts, xstrdup(line));
 	pthread_mutex_unlock(&r->mutex);
 }
 

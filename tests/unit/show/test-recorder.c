@@ -85,6 +85,36 @@ static void nothing_is_lost_at_the_end(void **state)
 	unlink(path);
 }
 
+/* More than it keeps for a disk that is slow: the record says what it lacks. */
+static void what_is_lost_is_said(void **state)
+{
+	enum {
+		MORE = 20003
+	};
+	char path[] = "/tmp/baton-recorder-XXXXXX";
+	struct event **events = xcalloc(MORE, sizeof(struct event *));
+	struct board *board = some_board();
+	struct recorder *r;
+	struct str text;
+	size_t i;
+
+	(void)state;
+	close(mkstemp(path));
+	r = begin(path);
+	for (i = 0; i < MORE; i++)
+		events[i] = event_new(BOARD_NOW_US, 0, "orders", "orders/app:1", "took", "a");
+	recorder_take(r, board, events, MORE);
+	assert_int_equal(recorder_stop(r, NULL, NULL), 0);
+	str_init(&text, 64 * 1024 * 1024);
+	assert_int_equal(fs_read(path, &text, NULL), 0);
+	assert_non_null(strstr(text.s, "\"what\":\"gap\""));
+	assert_non_null(strstr(text.s, "\"3 events and acts came faster than they could be"));
+	str_release(&text);
+	free(events);
+	board_unref(board);
+	unlink(path);
+}
+
 /* Without a board there is nothing to count moments from. */
 static void without_a_board_nothing_is_written(void **state)
 {
@@ -104,6 +134,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_is_lost_at_the_end),
+		cmocka_unit_test(what_is_lost_is_said),
 		cmocka_unit_test(without_a_board_nothing_is_written),
 	};
 
