@@ -66,8 +66,9 @@ static void ids_offer(struct nearest *nearest, const struct board *board)
 
 		for (k = 0; k < snap->n_rows; k++) {
 			const struct singleton *s = snapshot_row(snap, k)->s;
+			const char *name = s->more->name;
 
-			if (s->name && strcmp(s->name, nearest->wanted) == 0)
+			if (name && strcmp(name, nearest->wanted) == 0)
 				nearest_put(nearest, s->id, 0);
 			else
 				nearest_offer(nearest, s->id);

@@ -62,8 +62,8 @@ static void collect(struct candidates *c, const struct singleton *s, enum verb v
 		if (s->claims[i].kind == CLAIM_HOLDER ||
 			(s->claims[i].kind == CLAIM_WAITER && verb != VERB_STEP_DOWN))
 			candidate_add(c, s->claims[i].key, s->claims[i].identity);
-	for (i = 0; i < s->n_runs; i++)
-		candidate_add(c, s->runs[i].key, s->runs[i].name);
+	for (i = 0; i < s->more->n_runs; i++)
+		candidate_add(c, s->more->runs[i].key, s->more->runs[i].name);
 }
 
 /* Keeps those that the words mean: by key alone, or by key and else by identity. */

@@ -269,8 +269,8 @@ static void settle_ask(struct gate *gate)
 		gate->to_type = policy_typed_form(one->identity);
 	else
 		gate->to_type = policy_typed_form(one->id);
-	if (gate->ask == GATE_ASK_NAME && gate->n == 1 && one->row && one->row->s->name)
-		gate->or_type = policy_typed_form(one->row->s->name);
+	if (gate->ask == GATE_ASK_NAME && gate->n == 1 && one->row && one->row->s->more->name)
+		gate->or_type = policy_typed_form(one->row->s->more->name);
 }
 
 static char *clean_reason(const char *reason)

@@ -84,9 +84,9 @@ static const struct run *find_run(const struct singleton *s, const char *key)
 {
 	uint32_t i;
 
-	for (i = 0; i < s->n_runs && i < RUNS_TOLD; i++)
-		if (strcmp(s->runs[i].key, key) == 0)
-			return &s->runs[i];
+	for (i = 0; i < s->more->n_runs && i < RUNS_TOLD; i++)
+		if (strcmp(s->more->runs[i].key, key) == 0)
+			return &s->more->runs[i];
 	return NULL;
 }
 
@@ -133,16 +133,16 @@ static void session_event_runs(
 {
 	uint32_t i;
 
-	for (i = after->n_runs < RUNS_TOLD ? after->n_runs : RUNS_TOLD; i-- > 0;) {
-		const struct run *run = &after->runs[i], *was = find_run(before, run->key);
+	for (i = after->more->n_runs < RUNS_TOLD ? after->more->n_runs : RUNS_TOLD; i-- > 0;) {
+		const struct run *run = &after->more->runs[i], *was = find_run(before, run->key);
 
 		if (!was)
 			run_began(s, after->id, run);
 		if (has_ended(run) && !(was && has_ended(was)))
 			run_ended(s, after->id, run);
 	}
-	for (i = 0; i < before->n_runs && i < RUNS_TOLD; i++) {
-		const struct run *run = &before->runs[i];
+	for (i = 0; i < before->more->n_runs && i < RUNS_TOLD; i++) {
+		const struct run *run = &before->more->runs[i];
 		struct str text;
 
 		if (!run_is_open(run) || find_run(after, run->key))

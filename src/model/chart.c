@@ -213,10 +213,10 @@ static void place_runs(struct charting *k)
 {
 	uint32_t i;
 
-	k->runs = xcalloc(k->s->n_runs + 1, sizeof(*k->runs));
-	k->slots = xcalloc(k->s->n_runs + 1, sizeof(*k->slots));
-	for (i = 0; i < k->s->n_runs; i++) {
-		const struct run *run = &k->s->runs[i];
+	k->runs = xcalloc(k->s->more->n_runs + 1, sizeof(*k->runs));
+	k->slots = xcalloc(k->s->more->n_runs + 1, sizeof(*k->slots));
+	for (i = 0; i < k->s->more->n_runs; i++) {
+		const struct run *run = &k->s->more->runs[i];
 
 		place_run(&k->runs[k->n_runs++], run, k->now_us);
 		if (run->slot_us != TIME_UNKNOWN && !run->manual)
@@ -341,9 +341,9 @@ static void add_overlaps(struct charting *k)
 	uint32_t i;
 
 	add_run_overlaps(k);
-	for (i = 0; i < k->s->n_runs; i++)
-		if (k->s->runs[i].n_pods > 1 && k->s->runs[i].parallelism <= 1)
-			add_pod_overlaps(k, &k->s->runs[i]);
+	for (i = 0; i < k->s->more->n_runs; i++)
+		if (k->s->more->runs[i].n_pods > 1 && k->s->more->runs[i].parallelism <= 1)
+			add_pod_overlaps(k, &k->s->more->runs[i]);
 	if (k->chart->n_overlaps)
 		qsort(k->chart->overlaps, k->chart->n_overlaps, sizeof(*k->chart->overlaps),
 			compare_overlaps);
@@ -426,7 +426,7 @@ static bool same_gap(const struct chart_line *a, const struct chart_line *b)
 
 bool chart_slots_told(const struct singleton *s)
 {
-	const struct schedule *schedule = s->schedule;
+	const struct schedule *schedule = s->more->schedule;
 
 	return schedule && !schedule->error && !schedule->cron.every_s &&
 	       !singleton_int(s, DETAIL_RUNS_HIDDEN, 0) &&
@@ -436,7 +436,7 @@ bool chart_slots_told(const struct singleton *s)
 /* From now back, at most so many slots; neighbours of one kind become one line. */
 static void add_gaps(struct charting *k, int most)
 {
-	const struct schedule *schedule = k->s->schedule;
+	const struct schedule *schedule = k->s->more->schedule;
 	int64_t since = slots_since(k), at = k->now_us + 1, slot;
 	struct chart_line open = { .gap = CHART_NO_GAP };
 	bool latest = true;
@@ -525,8 +525,8 @@ static int64_t first_run_us(const struct singleton *s, int64_t now_us)
 	int64_t first = now_us;
 	uint32_t i;
 
-	for (i = 0; i < s->n_runs; i++) {
-		int64_t begin = run_begin_us(&s->runs[i]);
+	for (i = 0; i < s->more->n_runs; i++) {
+		int64_t begin = run_begin_us(&s->more->runs[i]);
 
 		if (begin != TIME_UNKNOWN && begin < first)
 			first = begin;
@@ -538,7 +538,8 @@ int64_t chart_span_us(const struct singleton *s, int64_t now_us)
 {
 	int64_t span = clock_minus(now_us, first_run_us(s, now_us)), next, after, period, least;
 
-	if (!schedule_next(s->schedule, now_us, &next) || !schedule_next(s->schedule, next, &after))
+	if (!schedule_next(s->more->schedule, now_us, &next) ||
+		!schedule_next(s->more->schedule, next, &after))
 		return span > 10 * MINUTE_US ? span : 10 * MINUTE_US;
 	period = after - next;
 	if (span > 30 * period)

@@ -56,9 +56,8 @@ struct draft_pod {
 };
 
 struct draft {
-	size_t id, path;
-	int64_t name;
-	struct str texts;
+	struct str texts; /* the first is the id */
+	int64_t name;     /* NO_TEXT */
 	struct draft_detail *details;
 	size_t n_details, cap_details;
 	struct draft_claim *claims;
@@ -77,6 +76,7 @@ struct draft {
 		LAST_RUN,
 		LAST_POD
 	} last;
+	int64_t lease_known_ms;
 	struct singleton head; /* without its claims */
 };
 
@@ -147,24 +147,23 @@ static void draft_start(struct draft *d, enum mechanism mechanism)
 	d->last = LAST_OWN;
 	schedule_unref(d->schedule);
 	d->schedule = NULL;
-	d->name = NO_TEXT;
 	d->head = (struct singleton){
 		.refs = 1,
 		.mechanism = mechanism,
 		.lease_granted_ms = TIME_UNKNOWN,
 		.lease_deadline_ms = TIME_UNKNOWN,
 		.lease_read_ms = TIME_UNKNOWN,
-		.lease_known_ms = TIME_UNKNOWN,
 	};
+	d->name = NO_TEXT;
+	d->lease_known_ms = TIME_UNKNOWN;
 	d->again = false;
-	d->id = d->texts.len;
 }
 
 static void draft_id_of(struct draft *d, const char *source)
 {
 	str_add(&d->texts, source);
 	str_add_char(&d->texts, '/');
-	d->path = d->texts.len;
+	d->head.path_at = (uint32_t)d->texts.len;
 }
 
 void draft_begin(struct draft *d, enum mechanism mechanism, const char *source,
@@ -173,7 +172,7 @@ void draft_begin(struct draft *d, enum mechanism mechanism, const char *source,
 	draft_start(d, mechanism);
 	draft_id_of(d, source);
 	text_escape(&d->texts, path_bytes, path_len);
-	draft_end_text(d, d->id);
+	draft_end_text(d, 0);
 }
 
 void draft_begin_again(
@@ -182,7 +181,7 @@ void draft_begin_again(
 	draft_start(d, mechanism);
 	draft_id_of(d, source);
 	text_escape_again(&d->texts, path, DRAFT_AGAIN_PATH);
-	draft_end_text(d, d->id);
+	draft_end_text(d, 0);
 	d->again = true;
 }
 
@@ -207,7 +206,7 @@ void draft_lease(struct draft *d, int64_t granted_ms, int64_t deadline_ms, int64
 
 void draft_lease_known(struct draft *d, int64_t known_ms)
 {
-	d->head.lease_known_ms = known_ms;
+	d->lease_known_ms = known_ms;
 }
 
 void draft_claim(struct draft *d, enum claim_kind kind, const void *identity, size_t identity_len,
@@ -437,8 +436,8 @@ static uint64_t draft_hash(const struct draft *d)
 	hash = draft_mix(hash, (uint64_t)d->head.lease_granted_ms);
 	hash = draft_mix(hash, (uint64_t)(d->head.lease_deadline_ms / 1000));
 	/* That nothing changed up to then is a fact as well: silence is reckoned by it. */
-	if (d->head.lease_known_ms != TIME_UNKNOWN)
-		hash = draft_mix(hash, (uint64_t)d->head.lease_known_ms);
+	if (d->lease_known_ms != TIME_UNKNOWN)
+		hash = draft_mix(hash, (uint64_t)d->lease_known_ms);
 	/* A later reading of an unchanged deadline is a new fact when it shows the lease in another
 	 * phase. */
 	hash = draft_mix(hash, (uint64_t)singleton_lease_phase(&d->head));
@@ -533,20 +532,53 @@ static size_t draft_aligned(size_t at)
 	return (at + 7) & ~(size_t)7;
 }
 
-/* One block: the singleton, its claims, details, runs, pods, and behind them the texts. */
+/* Where the parts of a finished singleton stand in its block. */
+struct draft_places {
+	size_t details, more, runs, pods, texts, end;
+};
+
+static struct draft_places draft_places(const struct draft *d)
+{
+	bool more =
+		d->name != NO_TEXT || d->n_runs || d->schedule || d->lease_known_ms != TIME_UNKNOWN;
+	struct draft_places at;
+	size_t end;
+
+	at.details = sizeof(struct singleton) + d->n_claims * sizeof(struct claim);
+	end = at.details + d->n_details * sizeof(struct detail);
+	at.more = more ? draft_aligned(end) : 0;
+	at.runs = more ? at.more + sizeof(struct singleton_more) : end;
+	at.pods = at.runs + d->n_runs * sizeof(struct run);
+	at.texts = at.pods + d->n_pods * sizeof(struct pod);
+	at.end = at.texts + d->texts.len + 1;
+	return at;
+}
+
+static const struct singleton_more no_more = { .lease_known_ms = TIME_UNKNOWN };
+
+static void draft_fill_more(
+	const struct draft *d, struct singleton_more *to, const struct run *runs, const char *texts)
+{
+	*to = (struct singleton_more){
+		.name = d->name == NO_TEXT ? NULL : texts + d->name,
+		.lease_known_ms = d->lease_known_ms,
+		.runs = runs,
+		.n_runs = (uint32_t)d->n_runs,
+		.schedule = schedule_ref(d->schedule),
+	};
+}
+
+/* One block: the singleton, its claims and details, what it has more, and behind all the texts, of
+ * which the first is its id. */
 struct singleton *draft_finish(struct draft *d)
 {
-	size_t details_at = sizeof(struct singleton) + d->n_claims * sizeof(struct claim);
-	size_t details_end = details_at + d->n_details * sizeof(struct detail);
-	size_t runs_at = d->n_runs ? draft_aligned(details_end) : details_end;
-	size_t pods_at = runs_at + d->n_runs * sizeof(struct run);
-	size_t texts_at = pods_at + d->n_pods * sizeof(struct pod);
-	char *block = xmalloc(texts_at + d->texts.len + 1);
+	struct draft_places at = draft_places(d);
+	char *block = xmalloc(at.end), *texts = block + at.texts;
 	struct singleton *s = (struct singleton *)(void *)block;
-	struct detail *details = (struct detail *)(void *)(block + details_at);
-	struct run *runs = (struct run *)(void *)(block + runs_at);
-	struct pod *pods = (struct pod *)(void *)(block + pods_at);
-	char *texts = block + texts_at;
+	struct detail *details = (struct detail *)(void *)(block + at.details);
+	struct singleton_more *more = (struct singleton_more *)(void *)(block + at.more);
+	struct run *runs = (struct run *)(void *)(block + at.runs);
+	struct pod *pods = (struct pod *)(void *)(block + at.pods);
 
 	*s = d->head;
 	memcpy(texts, d->texts.s, d->texts.len + 1);
@@ -554,14 +586,12 @@ struct singleton *draft_finish(struct draft *d)
 	draft_fill_claims(d, s->claims, details, texts);
 	draft_fill_pods(d, pods, details, texts);
 	draft_fill_runs(d, runs, pods, details, texts);
+	if (at.more)
+		draft_fill_more(d, more, runs, texts);
 	s->n_details = (uint16_t)d->own.n;
 	s->n_claims = (uint32_t)d->n_claims;
-	s->n_runs = (uint32_t)d->n_runs;
 	s->hash = draft_hash(d);
-	s->id = texts + d->id;
-	s->path = texts + d->path;
-	s->name = d->name == NO_TEXT ? NULL : texts + d->name;
-	s->runs = runs;
-	s->schedule = schedule_ref(d->schedule);
+	s->id = texts;
+	s->more = at.more ? more : &no_more;
 	return s;
 }

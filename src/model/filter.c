@@ -470,7 +470,7 @@ static bool match_one_text(const struct filter *f, const struct term *t, const s
 	case FIELD_WAITER:
 		return any_claim(f, t, row, CLAIM_WAITER);
 	case FIELD_NAME:
-		return any_text(f, t, row->s->name);
+		return any_text(f, t, row->s->more->name);
 	case FIELD_ID:
 		return any_text(f, t, row->s->id);
 	case FIELD_FINDING:
@@ -480,7 +480,7 @@ static bool match_one_text(const struct filter *f, const struct term *t, const s
 	case FIELD_ROLE:
 		return any_text(f, t, row->v.role);
 	default:
-		return any_text(f, t, row->s->id) || any_text(f, t, row->s->name) ||
+		return any_text(f, t, row->s->id) || any_text(f, t, row->s->more->name) ||
 		       any_text(f, t, row->v.role) || any_claim(f, t, row, CLAIM_HOLDER) ||
 		       any_claim(f, t, row, CLAIM_WAITER);
 	}

@@ -78,8 +78,8 @@ static bool target_is_run(const struct order *order)
 {
 	uint32_t i;
 
-	for (i = 0; order->key && i < order->s->n_runs; i++)
-		if (strcmp(order->s->runs[i].key, order->key) == 0)
+	for (i = 0; order->key && i < order->s->more->n_runs; i++)
+		if (strcmp(order->s->more->runs[i].key, order->key) == 0)
 			return true;
 	return false;
 }

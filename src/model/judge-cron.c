@@ -64,14 +64,14 @@ static bool coming_slot(const struct judging *j, int64_t after_us, int64_t *ret_
 	int64_t last = last_slot_us(j), base = last == TIME_UNKNOWN ? after_us : last;
 
 	if (base < after_us)
-		schedule_latest(j->s->schedule, base, after_us, &base);
-	return schedule_next(j->s->schedule, base, ret_us);
+		schedule_latest(j->s->more->schedule, base, after_us, &base);
+	return schedule_next(j->s->more->schedule, base, ret_us);
 }
 
 static bool slots_are_told(const struct judging *j)
 {
 	return schedule_slots_told(
-		j->s->schedule, singleton_int(j->s, DETAIL_LAST_SCHEDULE, TIME_UNKNOWN));
+		j->s->more->schedule, singleton_int(j->s, DETAIL_LAST_SCHEDULE, TIME_UNKNOWN));
 }
 
 /*
@@ -80,7 +80,7 @@ static bool slots_are_told(const struct judging *j)
  */
 static void missed_slots(const struct judging *j, struct cron_missed *ret)
 {
-	const struct schedule *s = j->s->schedule;
+	const struct schedule *s = j->s->more->schedule;
 
 	schedule_missed(
 		s, last_slot_us(j), s && s->cron.every_s ? -1 : deadline_s(j), j->cluster_us, ret);
@@ -189,7 +189,7 @@ static void judge_blocked(struct judging *j)
 	if (coming_slot(j, j->cluster_us, &next))
 		judging_until(j, next);
 	lost = slots_since_last(j, j->cluster_us, COUNT_MOST);
-	if (lost < 1 || !schedule_next(j->s->schedule, last_slot_us(j), &first))
+	if (lost < 1 || !schedule_next(j->s->more->schedule, last_slot_us(j), &first))
 		return;
 	/* A run that is a little longer than its slot lets the next begin late; that is no loss. */
 	if (clock_minus(j->cluster_us, first) < late_us(j)) {
@@ -220,7 +220,7 @@ static bool is_at_a_slot(struct judging *j)
 		judging_until(j, next);
 	if (last == TIME_UNKNOWN)
 		return false;
-	schedule_latest(j->s->schedule, last, j->cluster_us, &last);
+	schedule_latest(j->s->more->schedule, last, j->cluster_us, &last);
 	return !judging_reached(j, judging_cluster_age(j, last), AT_SLOT_MS);
 }
 
@@ -366,10 +366,10 @@ static void judge_missed(struct judging *j)
 
 	if (is_suspended(j) || last == TIME_UNKNOWN || !slots_are_told(j) ||
 		(is_forbidding(j) && blocking_run(j)) ||
-		!schedule_next(j->s->schedule, last, &first))
+		!schedule_next(j->s->more->schedule, last, &first))
 		return;
 	n = slots_since_last(j, until, COUNT_MOST);
-	if (n < 1 || !schedule_latest(j->s->schedule, last, until, &latest)) {
+	if (n < 1 || !schedule_latest(j->s->more->schedule, last, until, &latest)) {
 		judging_until(j, first + late_us(j));
 		return;
 	}
@@ -388,10 +388,10 @@ static void judge_late(struct judging *j)
 	uint32_t i;
 	int64_t late;
 
-	for (i = 0; i < j->s->n_runs && !run; i++)
-		run = j->s->runs[i].manual || j->s->runs[i].slot_us == TIME_UNKNOWN
+	for (i = 0; i < j->s->more->n_runs && !run; i++)
+		run = j->s->more->runs[i].manual || j->s->more->runs[i].slot_us == TIME_UNKNOWN
 			      ? NULL
-			      : &j->s->runs[i];
+			      : &j->s->more->runs[i];
 	if (!run || run->created_us == TIME_UNKNOWN)
 		return;
 	late = clock_minus(run->created_us, run->slot_us);
@@ -409,7 +409,7 @@ static void judge_late(struct judging *j)
 
 static void judge_schedule(struct judging *j)
 {
-	const struct schedule *s = j->s->schedule;
+	const struct schedule *s = j->s->more->schedule;
 	char zone[WHO_MAX], text[WHO_MAX];
 
 	if (!s)
@@ -474,8 +474,9 @@ static void judge_name(struct judging *j)
 	size_t len;
 
 	if (!name) {
-		name = strrchr(j->s->path, '/');
-		name = name ? name + 1 : j->s->path;
+		const char *path = singleton_path(j->s), *slash = strrchr(path, '/');
+
+		name = slash ? slash + 1 : path;
 	}
 	len = strlen(name);
 	if (len <= NAME_MOST)

@@ -31,9 +31,9 @@ int64_t lease_silence_ms(
 	else
 		return TIME_UNKNOWN;
 	/* What was not looked at is no silence. */
-	if (s->lease_known_ms != TIME_UNKNOWN &&
-		(known_ms == TIME_UNKNOWN || s->lease_known_ms < known_ms))
-		known_ms = s->lease_known_ms;
+	if (s->more->lease_known_ms != TIME_UNKNOWN &&
+		(known_ms == TIME_UNKNOWN || s->more->lease_known_ms < known_ms))
+		known_ms = s->more->lease_known_ms;
 	unseen = known_ms == TIME_UNKNOWN ? 0 : clock_minus(clock->now_ms, known_ms);
 	silence -= unseen > 0 ? unseen : 0;
 	return silence > 0 ? silence : 0;

@@ -33,7 +33,7 @@ bool policy_is(const struct judging *j, const char *policy)
 
 const char *say_slot(struct judging *j, char *buf, int64_t slot_us)
 {
-	const struct schedule *schedule = j->s->schedule;
+	const struct schedule *schedule = j->s->more->schedule;
 	const struct zone *zone = schedule ? schedule_zone(schedule) : zone_utc();
 	int64_t away_us = clock_minus(slot_us, j->cluster_us);
 	const char *name = schedule && schedule->zone ? schedule->zone_name : "UTC";
@@ -235,8 +235,8 @@ const struct run *blocking_run(const struct judging *j)
 	const struct run *open = NULL, *listed = NULL;
 	uint32_t i;
 
-	for (i = 0; i < j->s->n_runs; i++) {
-		const struct run *run = &j->s->runs[i];
+	for (i = 0; i < j->s->more->n_runs; i++) {
+		const struct run *run = &j->s->more->runs[i];
 
 		if (run->listed == TRI_YES)
 			listed = run;
@@ -259,7 +259,7 @@ int64_t slots_since_last(const struct judging *j, int64_t until_us, int64_t most
 
 	return last == TIME_UNKNOWN || until_us <= last
 		       ? 0
-		       : schedule_count(j->s->schedule, last, until_us, most);
+		       : schedule_count(j->s->more->schedule, last, until_us, most);
 }
 
 /* Whether a run that can't be told to be alive may be: one that was only just made, or whose Job
@@ -315,8 +315,8 @@ static void count_alive(struct judging *j, struct alive_runs *a)
 	uint32_t i;
 
 	memset(a, 0, sizeof(*a));
-	for (i = 0; i < j->s->n_runs; i++) {
-		const struct run *run = &j->s->runs[i];
+	for (i = 0; i < j->s->more->n_runs; i++) {
+		const struct run *run = &j->s->more->runs[i];
 
 		if (run->alive == TRI_YES && is_being_replaced(j, run)) {
 			a->replaced = run;
@@ -510,8 +510,8 @@ static void judge_dup_pod(struct judging *j)
 {
 	uint32_t i;
 
-	for (i = 0; i < j->s->n_runs && !verdict_has(j->out, FINDING_DUP_POD); i++)
-		judge_dup_pod_of(j, &j->s->runs[i]);
+	for (i = 0; i < j->s->more->n_runs && !verdict_has(j->out, FINDING_DUP_POD); i++)
+		judge_dup_pod_of(j, &j->s->more->runs[i]);
 }
 
 /* ---- two at once, before ---- */
@@ -583,8 +583,8 @@ static void pair_consider(struct past_pair *pair, const struct past_pair *found)
 
 static bool past_runs(const struct judging *j, struct past_pair *pair)
 {
-	uint32_t n = j->s->n_runs < RUNS_COMPARED ? j->s->n_runs : RUNS_COMPARED, i, k;
-	const struct run *runs = j->s->runs;
+	uint32_t n = j->s->more->n_runs < RUNS_COMPARED ? j->s->more->n_runs : RUNS_COMPARED, i, k;
+	const struct run *runs = j->s->more->runs;
 	struct span x, y;
 
 	for (i = 0; i < n; i++) {
@@ -671,8 +671,8 @@ static void judge_past_pods(struct judging *j)
 
 	if (verdict_has(j->out, FINDING_DUP_POD))
 		return;
-	for (i = 0; i < j->s->n_runs && i < RUNS_COMPARED; i++)
-		past_pods(j, &j->s->runs[i], &pair);
+	for (i = 0; i < j->s->more->n_runs && i < RUNS_COMPARED; i++)
+		past_pods(j, &j->s->more->runs[i], &pair);
 	if (!pair.a)
 		return;
 	x = pair.a;
@@ -743,8 +743,8 @@ static bool has_slot(const struct run *run)
 
 static void judge_dup_slot(struct judging *j)
 {
-	uint32_t n = j->s->n_runs < RUNS_COMPARED ? j->s->n_runs : RUNS_COMPARED, i, k;
-	const struct run *runs = j->s->runs;
+	uint32_t n = j->s->more->n_runs < RUNS_COMPARED ? j->s->more->n_runs : RUNS_COMPARED, i, k;
+	const struct run *runs = j->s->more->runs;
 
 	for (i = 0; i < n; i++)
 		for (k = i + 1; has_slot(&runs[i]) && k < n; k++)
@@ -810,8 +810,8 @@ static void judge_stuck(struct judging *j)
 	uint32_t i;
 
 	/* The oldest first. */
-	for (i = j->s->n_runs; i-- > 0;) {
-		const struct run *run = &j->s->runs[i];
+	for (i = j->s->more->n_runs; i-- > 0;) {
+		const struct run *run = &j->s->more->runs[i];
 		bool late = is_past_deadline(j, run);
 
 		if (!late && !makes_no_progress(j, run))
@@ -832,22 +832,22 @@ static const char *common_reason(const struct judging *j, uint32_t *ret_n)
 	uint32_t i, k, n = 0;
 
 	/* A majority vote (Boyer and Moore), then the count of the winner. */
-	for (i = 0; i < j->s->n_runs; i++)
-		for (k = 0; k < j->s->runs[i].n_pods; k++) {
-			const char *one = j->s->runs[i].pods[k].reason;
+	for (i = 0; i < j->s->more->n_runs; i++)
+		for (k = 0; k < j->s->more->runs[i].n_pods; k++) {
+			const char *one = j->s->more->runs[i].pods[k].reason;
 
-			if (!one || j->s->runs[i].pods[k].phase != POD_PENDING)
+			if (!one || j->s->more->runs[i].pods[k].phase != POD_PENDING)
 				continue;
 			if (!n)
 				reason = one;
 			n = strcmp(one, reason) == 0 ? n + 1 : n - 1;
 		}
 	*ret_n = 0;
-	for (i = 0; reason && i < j->s->n_runs; i++)
-		for (k = 0; k < j->s->runs[i].n_pods; k++) {
-			const char *one = j->s->runs[i].pods[k].reason;
+	for (i = 0; reason && i < j->s->more->n_runs; i++)
+		for (k = 0; k < j->s->more->runs[i].n_pods; k++) {
+			const char *one = j->s->more->runs[i].pods[k].reason;
 
-			*ret_n += one && j->s->runs[i].pods[k].phase == POD_PENDING &&
+			*ret_n += one && j->s->more->runs[i].pods[k].phase == POD_PENDING &&
 				  strcmp(one, reason) == 0;
 		}
 	return reason;
@@ -860,8 +860,8 @@ static void judge_pile_up(struct judging *j)
 	uint32_t open = 0, alive = 0, waiting, i;
 	const char *reason;
 
-	for (i = 0; i < j->s->n_runs; i++) {
-		const struct run *run = &j->s->runs[i];
+	for (i = 0; i < j->s->more->n_runs; i++) {
+		const struct run *run = &j->s->more->runs[i];
 
 		if (!run_is_open(run))
 			continue;
@@ -895,8 +895,8 @@ static void judge_retry(struct judging *j)
 	char words[RUN_TEXT_MAX];
 	uint32_t i;
 
-	for (i = 0; i < j->s->n_runs; i++) {
-		const struct run *run = &j->s->runs[i];
+	for (i = 0; i < j->s->more->n_runs; i++) {
+		const struct run *run = &j->s->more->runs[i];
 
 		if (run->attempts < 2)
 			continue;
@@ -922,8 +922,8 @@ static void judge_unlisted(struct judging *j)
 	char words[RUN_TEXT_MAX], why[WHY_TEXT_MAX];
 	uint32_t i;
 
-	for (i = 0; i < j->s->n_runs; i++) {
-		const struct run *run = &j->s->runs[i];
+	for (i = 0; i < j->s->more->n_runs; i++) {
+		const struct run *run = &j->s->more->runs[i];
 
 		/* One that is being deleted is off the list by intent. */
 		if (run->listed != TRI_NO || run->manual || !run_is_open(run) ||

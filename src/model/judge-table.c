@@ -75,8 +75,8 @@ static void judge_ledger_open(struct judging *j)
 	uint32_t i;
 
 	/* The oldest first. */
-	for (i = j->s->n_runs; i-- > 0;) {
-		const struct run *run = &j->s->runs[i];
+	for (i = j->s->more->n_runs; i-- > 0;) {
+		const struct run *run = &j->s->more->runs[i];
 		const struct detail *user = run_detail(run, DETAIL_USER);
 
 		if (!is_overdue(j, run))
@@ -101,9 +101,9 @@ static const struct run *alive_from(const struct judging *j, uint32_t from)
 {
 	uint32_t i;
 
-	for (i = from; i < j->s->n_runs; i++)
-		if (j->s->runs[i].alive == TRI_YES)
-			return &j->s->runs[i];
+	for (i = from; i < j->s->more->n_runs; i++)
+		if (j->s->more->runs[i].alive == TRI_YES)
+			return &j->s->more->runs[i];
 	return NULL;
 }
 
@@ -113,7 +113,7 @@ static void judge_dag_two(struct judging *j)
 	const struct run *newest = alive_from(j, 0), *older;
 	char a[RUN_TEXT_MAX], b[RUN_TEXT_MAX], why[160];
 
-	older = newest ? alive_from(j, (uint32_t)(newest - j->s->runs) + 1) : NULL;
+	older = newest ? alive_from(j, (uint32_t)(newest - j->s->more->runs) + 1) : NULL;
 	if (!older)
 		return;
 	judging_state(j, STATE_DUPLICATE);
@@ -139,8 +139,8 @@ static void judge_dag_stuck(struct judging *j)
 	char words[RUN_TEXT_MAX], age[CLOCK_TEXT_MAX];
 	uint32_t i;
 
-	for (i = j->s->n_runs; i-- > 0;) {
-		const struct run *run = &j->s->runs[i];
+	for (i = j->s->more->n_runs; i-- > 0;) {
+		const struct run *run = &j->s->more->runs[i];
 		const struct detail *beat = run_detail(run, DETAIL_HEARTBEAT);
 		int64_t silent_ms =
 			beat && !beat->hidden ? judging_server_age(j, beat->i) : TIME_UNKNOWN;

@@ -115,7 +115,7 @@ static const char *sort_text(enum sort sort, const struct row *row)
 
 	switch (sort) {
 	case SORT_NAME:
-		return row->s->name;
+		return row->s->more->name;
 	case SORT_HOLDER:
 		c = singleton_holder(row->s);
 		return c ? c->identity : NULL;

@@ -164,7 +164,7 @@ static bool same_claims(const struct singleton *a, const struct singleton *b)
 
 	if (a == b)
 		return true;
-	if (a->n_claims != b->n_claims || a->n_runs != b->n_runs)
+	if (a->n_claims != b->n_claims || a->more->n_runs != b->more->n_runs)
 		return false;
 	for (i = 0; i < a->n_claims; i++)
 		if (a->claims[i].kind != b->claims[i].kind ||

@@ -95,7 +95,7 @@ static void put_what(struct record_writer *w, const struct row *row)
 
 	put_open(w, NULL, '{');
 	put_text(w, "mechanism", mechanism_word(s->mechanism)->word);
-	put_name(w, "name", s->name);
+	put_name(w, "name", s->more->name);
 	put_text(w, "token_kind", token_kind_word(s->token_kind)->word);
 	put_key(w, "token");
 	if (s->has_token)
@@ -113,7 +113,7 @@ static void put_lease(struct record_writer *w, const struct row *row)
 	put_number(w, "granted_ms", s->lease_granted_ms);
 	put_moment(w, "end", s->lease_deadline_ms);
 	put_moment(w, "read", s->lease_read_ms);
-	put_moment(w, "known", s->lease_known_ms);
+	put_moment(w, "known", s->more->lease_known_ms);
 	put_close(w, '}');
 }
 
@@ -151,7 +151,7 @@ static void put_claims(struct record_writer *w, const struct row *row)
 
 static void put_schedule(struct record_writer *w, const struct row *row)
 {
-	const struct schedule *s = row->s->schedule;
+	const struct schedule *s = row->s->more->schedule;
 
 	if (!s) {
 		put_null(w, NULL);
@@ -226,11 +226,11 @@ static void put_run(struct record_writer *w, const struct run *r)
 
 static void put_runs(struct record_writer *w, const struct row *row)
 {
-	uint32_t n = most_of(w, row->s->n_runs), i;
+	uint32_t n = most_of(w, row->s->more->n_runs), i;
 
 	put_open(w, NULL, '[');
 	for (i = 0; i < n; i++)
-		put_run(w, &row->s->runs[i]);
+		put_run(w, &row->s->more->runs[i]);
 	put_close(w, ']');
 }
 

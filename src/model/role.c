@@ -128,8 +128,9 @@ static const struct claim *alive_run(const struct singleton *s)
 	uint32_t pos = 0, i;
 
 	while ((c = singleton_claim(s, CLAIM_HOLDER, &pos)) != NULL)
-		for (i = 0; i < s->n_runs; i++)
-			if (s->runs[i].alive == TRI_YES && strcmp(s->runs[i].key, c->key) == 0)
+		for (i = 0; i < s->more->n_runs; i++)
+			if (s->more->runs[i].alive == TRI_YES &&
+				strcmp(s->more->runs[i].key, c->key) == 0)
 				return c;
 	return NULL;
 }

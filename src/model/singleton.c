@@ -23,7 +23,7 @@ void singleton_unref(const struct singleton *s)
 
 	if (!own || __atomic_sub_fetch(&own->refs, 1, __ATOMIC_ACQ_REL) != 0)
 		return;
-	schedule_unref(own->schedule);
+	schedule_unref(own->more->schedule);
 	free(own);
 }
 
@@ -71,15 +71,15 @@ uint32_t singleton_count(const struct singleton *s, enum claim_kind kind)
 bool singleton_is_job(const struct singleton *s)
 {
 	return s->mechanism == MECH_K8S_CRONJOB || s->mechanism == MECH_AIRFLOW_DAG ||
-	       s->mechanism == MECH_RUN_LEDGER || s->schedule || s->n_runs;
+	       s->mechanism == MECH_RUN_LEDGER || s->more->schedule || s->more->n_runs;
 }
 
 uint32_t singleton_runs(const struct singleton *s, enum tristate alive)
 {
 	uint32_t i, n = 0;
 
-	for (i = 0; i < s->n_runs; i++)
-		n += s->runs[i].alive == alive;
+	for (i = 0; i < s->more->n_runs; i++)
+		n += s->more->runs[i].alive == alive;
 	return n;
 }
 
@@ -88,11 +88,11 @@ static uint32_t idle_runs(const struct singleton *s, const struct run **ret)
 {
 	uint32_t i, n = 0;
 
-	for (i = 0; i < s->n_runs; i++) {
-		if (s->runs[i].alive != TRI_NO || !run_is_open(&s->runs[i]))
+	for (i = 0; i < s->more->n_runs; i++) {
+		if (s->more->runs[i].alive != TRI_NO || !run_is_open(&s->more->runs[i]))
 			continue;
 		if (!n++)
-			*ret = &s->runs[i];
+			*ret = &s->more->runs[i];
 	}
 	return n;
 }
@@ -101,9 +101,9 @@ static const struct run *first_run(const struct singleton *s, enum tristate aliv
 {
 	uint32_t i;
 
-	for (i = 0; i < s->n_runs; i++)
-		if (s->runs[i].alive == alive)
-			return &s->runs[i];
+	for (i = 0; i < s->more->n_runs; i++)
+		if (s->more->runs[i].alive == alive)
+			return &s->more->runs[i];
 	return NULL;
 }
 

@@ -45,6 +45,17 @@ struct claim {
 
 #define TIME_UNKNOWN INT64_MIN
 
+/* What most singletons have not got: those share one that says so. */
+struct singleton_more {
+	const char *name;       /* the operator's or the tool's name for it; NULL when none */
+	int64_t lease_known_ms; /* our monotonic clock, up to when a change of its lease would have
+				   been seen; TIME_UNKNOWN: as long as its source is read */
+	const struct run *runs; /* the newest slot first; those that are not known to be over are
+				   claims as well */
+	uint32_t n_runs;
+	const struct schedule *schedule; /* when runs are due (schedule.h); NULL: it has none */
+};
+
 /*
  * One thing that at most one process should do at a time, as one source saw it at one moment: facts
  * only, no judgement. Immutable and shared: one block of memory, made by a draft (draft.h), counted
@@ -58,23 +69,23 @@ struct singleton {
 	enum token_kind token_kind : 7;
 	bool has_token : 1;
 	uint32_t n_claims;
-	uint32_t n_runs;
+	uint32_t path_at; /* of the path in id: behind the first slash */
 	int64_t token;
 	int64_t lease_granted_ms;  /* the leader's; TIME_UNKNOWN: no lease, or not known */
 	int64_t lease_deadline_ms; /* our monotonic clock at its end, as read: at the latest, where
 				      the system tells whole seconds; TIME_UNKNOWN */
 	int64_t lease_read_ms;     /* our monotonic clock when it was read; TIME_UNKNOWN */
-	int64_t lease_known_ms;    /* our monotonic clock, up to when a change of it would have been
-				      seen; TIME_UNKNOWN: as long as its source is read */
 	uint64_t hash;  /* of all that follows from the source's answer: equal facts, equal hash */
 	const char *id; /* SOURCE/PATH, sanitised */
-	const char *path;       /* points into id, behind the first slash */
-	const char *name;       /* the operator's or the tool's name for it; NULL when none */
-	const struct run *runs; /* the newest slot first; those that are not known to be over
-				   are claims as well */
-	const struct schedule *schedule; /* when runs are due (schedule.h); NULL: it has none */
-	struct claim claims[];           /* holders first, then waiters in the queue's order */
+	const struct singleton_more *more; /* never NULL */
+	struct claim claims[];             /* holders first, then waiters in the queue's order */
 };
+
+/* Its id without the source. */
+static inline const char *singleton_path(const struct singleton *s)
+{
+	return s->id + s->path_at;
+}
 
 /* Those of the singleton itself, n_details of them. */
 static inline const struct detail *singleton_details(const struct singleton *s)

@@ -605,7 +605,7 @@ static void next_words(struct str *out, const struct schedule *schedule, const s
 void chart_schedule_words(struct str *out, const struct singleton *s, const struct zone *local,
 	int64_t now_us, int64_t *ret_next_us)
 {
-	const struct schedule *schedule = s->schedule;
+	const struct schedule *schedule = s->more->schedule;
 	const char *policy = singleton_text(s, DETAIL_POLICY, NULL);
 	int64_t next;
 

@@ -334,7 +334,7 @@ static void js_singleton(struct show *show, const struct snapshot *snap, const s
 
 	jw_key_text(j, "id", s->id);
 	jw_key_text(j, "source", snap->source);
-	jw_key_text(j, "name", s->name);
+	jw_key_text(j, "name", s->more->name);
 	jw_key_text(j, "mechanism", mechanism_word(s->mechanism)->word);
 	jw_key_text(j, "state", state_word(board_state(snap, row))->word);
 	jw_key_bool(j, "needs_attention", v->needs_attention);

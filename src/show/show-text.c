@@ -255,7 +255,8 @@ static void text_runs_cell(struct table *table, const struct singleton *s)
 		table_text(table, "-");
 		return;
 	}
-	str_addf(&table->texts, "%" PRIu32 "/%" PRIu32, singleton_runs(s, TRI_YES), s->n_runs);
+	str_addf(
+		&table->texts, "%" PRIu32 "/%" PRIu32, singleton_runs(s, TRI_YES), s->more->n_runs);
 	table_cell(table);
 }
 
@@ -306,7 +307,9 @@ static void text_lease_cell(struct str *out, const struct singleton *s, int64_t 
 /* The operator's name for it, or the tool that is known to use this key. */
 static const char *text_name(const struct singleton *s, const char *absent)
 {
-	return s->name ? s->name : singleton_text(s, DETAIL_TOOL, absent);
+	const char *name = s->more->name;
+
+	return name ? name : singleton_text(s, DETAIL_TOOL, absent);
 }
 
 static void text_number_cell(struct table *table, bool known, int64_t number)

@@ -264,11 +264,11 @@ static void walk_runs(struct show *show, const struct row *row)
 	const struct singleton *s = row->s;
 	uint32_t i, k;
 
-	show->ops->runs(show, row, s->n_runs);
-	for (i = 0; i < s->n_runs && show->ops->run; i++) {
-		show->ops->run(show, &s->runs[i]);
-		for (k = 0; k < s->runs[i].n_pods; k++)
-			show->ops->pod(show, &s->runs[i].pods[k]);
+	show->ops->runs(show, row, s->more->n_runs);
+	for (i = 0; i < s->more->n_runs && show->ops->run; i++) {
+		show->ops->run(show, &s->more->runs[i]);
+		for (k = 0; k < s->more->runs[i].n_pods; k++)
+			show->ops->pod(show, &s->more->runs[i].pods[k]);
 		show->ops->run_end(show);
 	}
 	show->ops->runs_end(show);

@@ -96,9 +96,9 @@ static void keep_active(struct cron_plan *p)
 	const struct singleton *s = p->order->s;
 	uint32_t i;
 
-	for (i = 0; i < s->n_runs; i++)
-		if (s->runs[i].alive != TRI_NO)
-			plan_add(&p->plan->keeps, "run that may be active", s->runs[i].name);
+	for (i = 0; i < s->more->n_runs; i++)
+		if (s->more->runs[i].alive != TRI_NO)
+			plan_add(&p->plan->keeps, "run that may be active", s->more->runs[i].name);
 }
 
 static void tell_next(struct cron_plan *p, const char *what)
@@ -106,7 +106,7 @@ static void tell_next(struct cron_plan *p, const char *what)
 	char at[TIME_MAX];
 	int64_t next_us;
 
-	if (schedule_next(p->order->s->schedule, p->now_us, &next_us))
+	if (schedule_next(p->order->s->more->schedule, p->now_us, &next_us))
 		plan_text(&p->plan->alone, "%s %s", what, time_text(at, next_us));
 }
 
@@ -132,14 +132,15 @@ static void warn_of_missed(struct cron_plan *p)
 	struct cron_missed missed;
 	char at[TIME_MAX];
 
-	if (!schedule_slots_told(
-		    p->order->s->schedule, last ? kube_time(last, strlen(last)) : TIME_UNKNOWN)) {
+	if (!schedule_slots_told(p->order->s->more->schedule,
+		    last ? kube_time(last, strlen(last)) : TIME_UNKNOWN)) {
 		plan_warn(p->plan, "whether a slot was missed can't be told: the controller "
 				   "reckons in a time zone that is not said");
 		return;
 	}
-	schedule_missed(p->order->s->schedule, since ? kube_time(since, strlen(since)) : p->now_us,
-		deadline_s, p->now_us, &missed);
+	schedule_missed(p->order->s->more->schedule,
+		since ? kube_time(since, strlen(since)) : p->now_us, deadline_s, p->now_us,
+		&missed);
 	if (!missed.has_latest) {
 		plan_add(&p->plan->keeps, "no missed slot starts now", NULL);
 		return;
@@ -321,9 +322,9 @@ static const struct run *run_by_key(const struct singleton *s, const char *key)
 {
 	uint32_t i;
 
-	for (i = 0; key && i < s->n_runs; i++)
-		if (strcmp(s->runs[i].key, key) == 0)
-			return &s->runs[i];
+	for (i = 0; key && i < s->more->n_runs; i++)
+		if (strcmp(s->more->runs[i].key, key) == 0)
+			return &s->more->runs[i];
 	return NULL;
 }
 
@@ -568,8 +569,8 @@ static int plan_keep_one(struct cron_plan *p, struct err *err)
 		return 0;
 	}
 	rc = plan_keep(p, keep, err);
-	for (i = 0; !rc && i < s->n_runs && p->plan->verdict == PLAN_READY; i++) {
-		const struct run *run = &s->runs[i];
+	for (i = 0; !rc && i < s->more->n_runs && p->plan->verdict == PLAN_READY; i++) {
+		const struct run *run = &s->more->runs[i];
 		bool same;
 
 		if (run == keep || run->alive == TRI_NO || !*run_uid(run))

@@ -255,7 +255,7 @@ static void add_other(
 	str_add_mem(&path, database ? database : "?", database ? len : 1);
 	str_add_char(&path, ':');
 	pg_key_write(&path, key);
-	str_add_mem(&id, order->s->id, (size_t)(order->s->path - order->s->id));
+	str_add_mem(&id, order->s->id, (size_t)(singleton_path(order->s) - order->s->id));
 	text_escape(&id, path.s, path.len);
 	plan_add(&plan->destroys, pg_flag(rows, row, O_GRANTED) ? other_lock : other_place, id.s);
 	str_release(&path);

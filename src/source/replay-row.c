@@ -239,8 +239,8 @@ static void copy_runs(struct replay_maker *m, const struct singleton *s)
 {
 	uint32_t i, k;
 
-	for (i = 0; i < s->n_runs; i++) {
-		const struct run *run = &s->runs[i];
+	for (i = 0; i < s->more->n_runs; i++) {
+		const struct run *run = &s->more->runs[i];
 
 		draft_run(m->draft, run);
 		copy_details(m, run->details, run->n_details);
@@ -291,7 +291,7 @@ static bool begin_row(struct replay_maker *m, const char *source, const char *pa
 		if (!before)
 			return false;
 		draft_begin_again(m->draft, before->s->mechanism, source, path);
-		draft_name(m->draft, before->s->name);
+		draft_name(m->draft, before->s->more->name);
 		draft_token(m->draft, before->s->token_kind, before->s->token);
 		return true;
 	}
@@ -316,7 +316,7 @@ static void add_lease(struct replay_maker *m, const json_t *lease, const struct 
 	} else if (before) {
 		draft_lease(m->draft, before->s->lease_granted_ms, before->s->lease_deadline_ms,
 			before->s->lease_read_ms);
-		draft_lease_known(m->draft, before->s->lease_known_ms);
+		draft_lease_known(m->draft, before->s->more->lease_known_ms);
 	}
 }
 
@@ -342,7 +342,7 @@ static struct singleton *make_facts(struct replay_maker *m, const char *source, 
 	if (schedule || !before)
 		add_schedule(m, schedule);
 	else
-		draft_schedule(m->draft, before->s->schedule);
+		draft_schedule(m->draft, before->s->more->schedule);
 	if (runs || !before)
 		add_runs(m, runs);
 	else

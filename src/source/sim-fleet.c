@@ -455,7 +455,7 @@ static struct thing *thing_of(const struct sim_source *s, const struct order *or
 
 	str_init(&path, 1024);
 	*ret_kind = NULL;
-	if (!text_unescape(&path, order->s->path))
+	if (!text_unescape(&path, singleton_path(order->s)))
 		*ret_kind = kind_of(path.s, &name);
 	if (*ret_kind)
 		found = world_find(s->world, (*ret_kind)->ops, name);
@@ -479,7 +479,7 @@ static const struct sim_fleet_act *act_of(const struct sim_fleet_kind *k, enum v
 static const struct sim_fleet_act *act_of_row(const struct singleton *s, enum verb verb)
 {
 	const char *name;
-	const struct sim_fleet_kind *k = kind_of(s->path, &name);
+	const struct sim_fleet_kind *k = kind_of(singleton_path(s), &name);
 
 	return k ? act_of(k, verb) : NULL;
 }

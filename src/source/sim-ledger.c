@@ -143,7 +143,7 @@ static const char *name_in(const struct singleton *row, const char *folder)
 {
 	size_t n = strlen(folder);
 
-	return strncmp(row->path, folder, n) == 0 ? row->path + n : NULL;
+	return strncmp(singleton_path(row), folder, n) == 0 ? singleton_path(row) + n : NULL;
 }
 
 static struct process *view_behind(

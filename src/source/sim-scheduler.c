@@ -170,7 +170,7 @@ static struct process *view_behind(
 	struct sim_source *s, const struct singleton *row, const char *key)
 {
 	const struct sim_dag_run *run =
-		run_at(sim_dag_find((struct sim_scheduler *)s->thing, row->path), key);
+		run_at(sim_dag_find((struct sim_scheduler *)s->thing, singleton_path(row)), key);
 
 	return run ? run->worker : NULL;
 }
@@ -188,7 +188,7 @@ static int begin(struct acting *a, void *state, const struct order *order, struc
 {
 	a->s = sim_enter(state);
 	a->scheduler = (struct sim_scheduler *)a->s->thing;
-	a->dag = sim_dag_find(a->scheduler, order->s->path);
+	a->dag = sim_dag_find(a->scheduler, singleton_path(order->s));
 	a->run = run_at(a->dag, order->key);
 	return check_scheduler(a->scheduler, err);
 }

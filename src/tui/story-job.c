@@ -67,14 +67,14 @@ void story_job_runs(struct prose *p, const struct model *m, const struct singlet
 
 	prose_rule(p);
 	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "its runs (newest first, times in UTC)");
-	for (i = 0; i < s->n_runs && i < RUNS_MOST; i++)
-		story_run(p, m, &s->runs[i], false);
-	if (!s->n_runs)
+	for (i = 0; i < s->more->n_runs && i < RUNS_MOST; i++)
+		story_run(p, m, &s->more->runs[i], false);
+	if (!s->more->n_runs)
 		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "No Job of it is kept.");
-	if (s->n_runs > RUNS_MOST)
+	if (s->more->n_runs > RUNS_MOST)
 		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM,
-			"%" PRIu32 " more: baton show %s --json lists all.", s->n_runs - RUNS_MOST,
-			s->id);
+			"%" PRIu32 " more: baton show %s --json lists all.",
+			s->more->n_runs - RUNS_MOST, s->id);
 }
 
 /* ---- the job in few sentences ---- */
@@ -88,8 +88,9 @@ static void tell_schedule(struct prose *p, const struct model *m, const struct s
 	if (words.len)
 		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%s.", words.s);
 	str_release(&words);
-	if (s->schedule && s->schedule->error)
-		prose_add(p, STYLE_FINDING_WARN, "!", HANG, STYLE_TEXT, "%s", s->schedule->error);
+	if (s->more->schedule && s->more->schedule->error)
+		prose_add(p, STYLE_FINDING_WARN, "!", HANG, STYLE_TEXT, "%s",
+			s->more->schedule->error);
 }
 
 /* The pod that tells most of a run: one that is alive, else one of which that can't be told. */
@@ -143,7 +144,7 @@ static void tell_open(struct prose *p, const struct model *m, const struct run *
 static void tell_last(struct prose *p, const struct model *m, const struct singleton *s)
 {
 	char age[CLOCK_TEXT_MAX], took[CLOCK_TEXT_MAX] = "";
-	const struct run *run = s->n_runs ? &s->runs[0] : NULL;
+	const struct run *run = s->more->n_runs ? &s->more->runs[0] : NULL;
 	int64_t success_us = singleton_int(s, DETAIL_LAST_SUCCESS, TIME_UNKNOWN);
 
 	if (singleton_int(s, DETAIL_RUNS_HIDDEN, 0)) {
@@ -171,11 +172,11 @@ void story_job(struct prose *p, const struct model *m, const struct singleton *s
 	uint32_t i, open = 0;
 
 	tell_schedule(p, m, s);
-	for (i = 0; i < s->n_runs; i++) {
-		if (!run_is_open(&s->runs[i]))
+	for (i = 0; i < s->more->n_runs; i++) {
+		if (!run_is_open(&s->more->runs[i]))
 			continue;
 		if (open++ < RUNS_SHOWN)
-			tell_open(p, m, &s->runs[i]);
+			tell_open(p, m, &s->more->runs[i]);
 	}
 	if (open > RUNS_SHOWN)
 		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%" PRIu32 " more %s not over.",

@@ -56,7 +56,7 @@ static void tell_title(
 	const struct role *role = view ? view->role : find_role(m, row->row->v.role);
 	enum state state = listing_state(m->listing, row);
 	char since[CLOCK_TEXT_MAX], words[128] = "", env[32] = "";
-	const char *name = row->row->s->name;
+	const char *name = row->row->s->more->name;
 	/* How long a source's rows are UNKNOWN is the source's to say. */
 	bool dated = row->row->v.state_since_us != TIME_UNKNOWN && state != STATE_UNKNOWN;
 

@@ -215,7 +215,8 @@ static void wait_text(
 static void runs_text(char *buf, size_t size, const struct singleton *s)
 {
 	if (singleton_is_job(s))
-		snprintf(buf, size, "%" PRIu32 "/%" PRIu32, singleton_runs(s, TRI_YES), s->n_runs);
+		snprintf(buf, size, "%" PRIu32 "/%" PRIu32, singleton_runs(s, TRI_YES),
+			s->more->n_runs);
 }
 
 /* Whether an earlier witness said the same. */
@@ -342,13 +343,15 @@ static void draw_name(struct canvas *c, struct area a, int y, const struct layou
 	const struct listing_row *row, enum style style)
 {
 	const struct singleton *s = row->row->s;
-	const char *id =
-		l->x[COLUMN_SOURCE] >= 0 && row->kind == LISTING_SINGLETON ? s->path : s->id;
+	const char *id = l->x[COLUMN_SOURCE] >= 0 && row->kind == LISTING_SINGLETON
+				 ? singleton_path(s)
+				 : s->id;
+	const char *name = s->more->name;
 	int used = canvas_width(c, id), room = l->name_w - used - 2;
 
 	canvas_fit(c, a, y, BEFORE_NAME, l->name_w, style, FIT_MIDDLE, id);
-	if (s->name && room >= 4)
-		canvas_fit(c, a, y, BEFORE_NAME + used + 2, room, STYLE_DIM, FIT_LEFT, s->name);
+	if (name && room >= 4)
+		canvas_fit(c, a, y, BEFORE_NAME + used + 2, room, STYLE_DIM, FIT_LEFT, name);
 }
 
 static void draw_source_row(const struct model *m, struct canvas *c, struct area a, int y,

@@ -168,9 +168,9 @@ static void draw_no_lines(struct canvas *c, struct area a, const struct singleto
 {
 	char text[1024];
 
-	if (s->schedule && s->schedule->error)
+	if (s->more->schedule && s->more->schedule->error)
 		snprintf(text, sizeof(text), "Its schedule can't be used, so nothing starts it: %s",
-			s->schedule->error);
+			s->more->schedule->error);
 	else if (singleton_int(s, DETAIL_RUNS_HIDDEN, 0))
 		snprintf(text, sizeof(text),
 			"Its Jobs are hidden from us: whether it ran can't be told.");
@@ -179,7 +179,7 @@ static void draw_no_lines(struct canvas *c, struct area a, const struct singleto
 			"No run in this time; slots can't be told. - shows more of it.");
 	else
 		snprintf(text, sizeof(text), "%s",
-			s->schedule && s->schedule->never
+			s->more->schedule && s->more->schedule->never
 				? "No day ever fits its schedule, so nothing starts it."
 				: "No run and no slot in this time; - shows more of it.");
 	canvas_wrap(c, a, 0, 0, 0, STYLE_TEXT, text);

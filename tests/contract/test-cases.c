@@ -369,9 +369,9 @@ static const char *key_of(const struct singleton *s, const char *of, const char 
 	const struct claim *claim;
 	uint32_t pos = 0;
 
-	if (strcmp(of, "run") == 0 && s->n_runs) {
-		*ret_identity = s->runs[0].name;
-		return s->runs[0].key;
+	if (strcmp(of, "run") == 0 && s->more->n_runs) {
+		*ret_identity = s->more->runs[0].name;
+		return s->more->runs[0].key;
 	}
 	claim = singleton_claim(s, strcmp(of, "waiter") == 0 ? CLAIM_WAITER : CLAIM_HOLDER, &pos);
 	if (!claim)

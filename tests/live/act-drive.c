@@ -99,7 +99,7 @@ static json_t *row_json(const struct singleton *s)
 		json_object_set_new(claim, "identity", json_string(c->identity));
 		json_array_append_new(claims, claim);
 	}
-	json_object_set_new(row, "path", json_string(s->path));
+	json_object_set_new(row, "path", json_string(singleton_path(s)));
 	json_object_set_new(row, "mechanism", json_string(mechanism_word(s->mechanism)->word));
 	json_object_set_new(row, "claims", claims);
 	return row;

@@ -450,7 +450,7 @@ static void shown_at(const char *text, int64_t t, char *out, size_t size, const 
 		const struct row *row = snapshot_row(o.board->snapshots[0], i);
 		const struct claim *holder = singleton_holder(row->s);
 
-		len += (size_t)snprintf(out + len, size - len, "%s=%s:%s ", row->s->path,
+		len += (size_t)snprintf(out + len, size - len, "%s=%s:%s ", singleton_path(row->s),
 			state_word(row->v.state)->word, holder ? holder->identity : "-");
 	}
 	snprintf(trouble, sizeof(trouble), "%s",

@@ -253,7 +253,7 @@ static void test_forbidden(void **state)
 	add(&j, -20, 0, RUN_RUNNING);
 	add(&j, -25, -21, RUN_SUCCEEDED);
 	expect(&j, 3, "-25 ok, -20 alive, -15 forbidden x4");
-	assert_ptr_equal(chart_of(&j, 3)->lines[2].because, &j.s->runs[0]);
+	assert_ptr_equal(chart_of(&j, 3)->lines[2].because, &j.s->more->runs[0]);
 	job_end(&j);
 	/* One that was started by hand blocks nothing. */
 	job_begin(&j, "*/5 * * * *", "Forbid");

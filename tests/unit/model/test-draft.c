@@ -48,8 +48,8 @@ static void keeps_every_fact(void **state)
 	draft_text(d, DETAIL_USER, "joe\n");
 	s = draft_finish(d);
 	assert_string_equal(s->id, "orders/app:-42");
-	assert_string_equal(s->path, "app:-42");
-	assert_string_equal(s->name, "billing-close");
+	assert_string_equal(singleton_path(s), "app:-42");
+	assert_string_equal(s->more->name, "billing-close");
 	assert_int_equal(singleton_int(s, DETAIL_LOCK_CAPACITY, -1), 3);
 	assert_false(s->has_token);
 	assert_int_equal(singleton_count(s, CLAIM_HOLDER), 1);
@@ -77,7 +77,7 @@ static void one_draft_makes_many(void **state)
 	assert_int_equal(two->n_claims, 0);
 	assert_int_equal(two->n_details, 0);
 	assert_false(two->has_token);
-	assert_null(two->name);
+	assert_null(two->more->name);
 	assert_true(two->lease_granted_ms == TIME_UNKNOWN);
 	singleton_unref(one);
 	singleton_unref(two);
@@ -163,7 +163,7 @@ static void the_longest_path_is_kept_whole(void **state)
 	memset(path, 0xff, len);
 	draft_begin(d, MECH_ETCD_KEY, "s", path, len);
 	s = draft_finish(d);
-	assert_int_equal(strlen(s->path), 4 * len);
+	assert_int_equal(strlen(singleton_path(s)), 4 * len);
 	singleton_unref(s);
 	free(path);
 }

@@ -28,7 +28,7 @@ static struct singleton *make(struct draft *d, size_t number, int64_t value)
 
 static size_t number_of(const struct singleton *s)
 {
-	return (size_t)strtoul(strchr(s->path, ':') + 1, NULL, 10);
+	return (size_t)strtoul(strchr(singleton_path(s), ':') + 1, NULL, 10);
 }
 
 static int64_t value_of(const struct singleton *s)

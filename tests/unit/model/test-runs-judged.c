@@ -160,8 +160,8 @@ static bool has_two(const struct singleton *s)
 {
 	uint32_t alive = 0, i, k;
 
-	for (i = 0; i < s->n_runs; i++) {
-		const struct run *run = &s->runs[i];
+	for (i = 0; i < s->more->n_runs; i++) {
+		const struct run *run = &s->more->runs[i];
 		uint32_t pods = 0, meant = run->parallelism > 1 ? (uint32_t)run->parallelism : 1;
 
 		for (k = 0; k < run->n_pods; k++)

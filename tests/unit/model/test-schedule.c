@@ -162,7 +162,7 @@ static void it_is_shared_by_rows(void **state)
 	schedule_unref(s);
 	draft_free(d);
 	singleton_unref(one);
-	assert_true(schedule_next(two->schedule, noon_us, &next));
+	assert_true(schedule_next(two->more->schedule, noon_us, &next));
 	assert_true(next == noon_us + 60 * minute_us);
 	singleton_unref(two);
 }

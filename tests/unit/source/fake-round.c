@@ -208,7 +208,7 @@ const struct singleton *fake_round_row(const struct round *r, const char *path)
 	size_t i;
 
 	for (i = 0; i < r->n_rows; i++)
-		if (strcmp(r->rows[i]->path, path) == 0)
+		if (strcmp(singleton_path(r->rows[i]), path) == 0)
 			return r->rows[i];
 	return NULL;
 }
@@ -233,7 +233,7 @@ static void print_row(const struct singleton *s)
 {
 	uint32_t i;
 
-	printf("%s name=%s", s->id, s->name ? s->name : "-");
+	printf("%s name=%s", s->id, s->more->name ? s->more->name : "-");
 	print_details(singleton_details(s), s->n_details);
 	for (i = 0; i < s->n_claims; i++) {
 		const struct claim *c = &s->claims[i];

@@ -191,12 +191,12 @@ static void test_joined_in_any_order(void **state)
 		}
 		s = row(x, "cronjob/n/cj");
 		assert_non_null(s);
-		assert_int_equal(s->n_runs, 1);
-		assert_int_equal(s->runs[0].n_pods, 1);
-		assert_int_equal(s->runs[0].alive, TRI_YES);
-		assert_int_equal(s->runs[0].listed, TRI_NO);
-		assert_int_equal(s->runs[0].attempts, 2);
-		assert_string_equal(s->runs[0].key, "uid:j-1");
+		assert_int_equal(s->more->n_runs, 1);
+		assert_int_equal(s->more->runs[0].n_pods, 1);
+		assert_int_equal(s->more->runs[0].alive, TRI_YES);
+		assert_int_equal(s->more->runs[0].listed, TRI_NO);
+		assert_int_equal(s->more->runs[0].attempts, 2);
+		assert_string_equal(s->more->runs[0].key, "uid:j-1");
 		assert_int_equal(s->n_claims, 1);
 		assert_string_equal(s->claims[0].identity, "cj-29455624");
 		kube_store_delete(x->k.store, KUBE_PODS, "p-1", 3);
@@ -231,13 +231,13 @@ static void test_active_is_compared_with_what_is_there(void **state)
 		"{\"name\":\"cj-1\",\"uid\":\"j-1\"},{\"name\":\"cj-2\",\"uid\":\"j-2\"}");
 	feed_job(&x->feed, "cj-1", "j-1", "c-1", "{}");
 	s = row(x, "cronjob/n/cj");
-	assert_int_equal(s->runs[0].listed, TRI_YES);
+	assert_int_equal(s->more->runs[0].listed, TRI_YES);
 	assert_int_equal(singleton_int(s, DETAIL_ACTIVE_LISTED, -1), 2);
 	assert_string_equal(singleton_text(s, DETAIL_ACTIVE_DANGLING, ""), "cj-2");
 	feed_job(&x->feed, "cj-2", "j-2", "c-1", "{}");
 	s = row(x, "cronjob/n/cj");
 	assert_null(singleton_detail(s, DETAIL_ACTIVE_DANGLING));
-	assert_int_equal(s->n_runs, 2);
+	assert_int_equal(s->more->n_runs, 2);
 }
 
 /* Only the first entries of a long status.active are kept: what is not among them may be listed. */
@@ -248,10 +248,10 @@ static void test_active_that_is_too_long_to_be_kept(void **state)
 	feed_cron(&x->feed, "cj", "c-1", 1, "{\"name\":\"cj-1\",\"uid\":\"j-1\"}");
 	feed_job(&x->feed, "cj-2", "j-2", "c-1", "{}");
 	kube_store_cron_at(x->k.store, "cronjob/n/cj")->facts->n_active = KUBE_LIST_MAX;
-	assert_int_equal(row(x, "cronjob/n/cj")->runs[0].listed, TRI_NO);
+	assert_int_equal(row(x, "cronjob/n/cj")->more->runs[0].listed, TRI_NO);
 	kube_store_cron_at(x->k.store, "cronjob/n/cj")->facts->n_active = KUBE_LIST_MAX + 1;
 	kube_store_redo(x->k.store);
-	assert_int_equal(row(x, "cronjob/n/cj")->runs[0].listed, TRI_UNKNOWN);
+	assert_int_equal(row(x, "cronjob/n/cj")->more->runs[0].listed, TRI_UNKNOWN);
 }
 
 /* Replace deletes the Job; its pod works on for as long as it likes. */
@@ -265,12 +265,12 @@ static void test_a_deleted_job_stays_while_its_pods_do(void **state)
 	feed_pod(&x->feed, "p-1", "j-1", alive);
 	kube_store_delete(x->k.store, KUBE_JOBS, "j-1", 3);
 	s = row(x, "cronjob/n/cj");
-	assert_int_equal(s->n_runs, 1);
-	assert_int_equal(s->runs[0].alive, TRI_YES);
-	assert_int_equal(s->runs[0].deleted_us, x->feed.now.wall_us);
+	assert_int_equal(s->more->n_runs, 1);
+	assert_int_equal(s->more->runs[0].alive, TRI_YES);
+	assert_int_equal(s->more->runs[0].deleted_us, x->feed.now.wall_us);
 	kube_store_delete(x->k.store, KUBE_PODS, "p-1", 3);
 	s = row(x, "cronjob/n/cj");
-	assert_int_equal(s->n_runs, 0);
+	assert_int_equal(s->more->n_runs, 0);
 }
 
 /* Jobs that were refused for a while are there again, though they did not change. */
@@ -284,12 +284,12 @@ static void test_a_job_that_was_out_of_sight(void **state)
 	feed_pod(&x->feed, "p-1", "j-1", alive);
 	kube_store_sweep(x->k.store, KUBE_JOBS, NULL, 99);
 	assert_int_equal(kube_store_count(x->k.store, KUBE_JOBS), 0);
-	assert_int_not_equal(row(x, "cronjob/n/cj")->runs[0].deleted_us, TIME_UNKNOWN);
+	assert_int_not_equal(row(x, "cronjob/n/cj")->more->runs[0].deleted_us, TIME_UNKNOWN);
 	feed_job(&x->feed, "cj-1", "j-1", "c-1", "{\"active\":1}");
 	assert_int_equal(kube_store_count(x->k.store, KUBE_JOBS), 1);
 	s = row(x, "cronjob/n/cj");
-	assert_int_equal(s->runs[0].deleted_us, TIME_UNKNOWN);
-	assert_int_equal(s->runs[0].state, RUN_RUNNING);
+	assert_int_equal(s->more->runs[0].deleted_us, TIME_UNKNOWN);
+	assert_int_equal(s->more->runs[0].state, RUN_RUNNING);
 }
 
 /* Another CronJob of the same name does not inherit runs: it is told of them. */
@@ -306,7 +306,7 @@ static void test_runs_of_a_cronjob_that_is_gone(void **state)
 	assert_string_equal(singleton_text(x->round.self, DETAIL_ORPHAN_RUN, ""), "n/cj-1");
 	feed_cron(&x->feed, "cj", "c-new", 1, "");
 	s = row(x, "cronjob/n/cj");
-	assert_int_equal(s->n_runs, 0);
+	assert_int_equal(s->more->n_runs, 0);
 	assert_string_equal(singleton_text(s, DETAIL_ORPHAN_RUN, ""), "cj-1");
 	kube_tell_self(&x->k);
 	assert_null(singleton_detail(x->round.self, DETAIL_ORPHAN_RUN));
@@ -321,18 +321,18 @@ static void test_a_node_that_does_not_answer(void **state)
 	feed_job(&x->feed, "cj-1", "j-1", "c-1", "{}");
 	feed_pod(&x->feed, "p-1", "j-1", alive);
 	s = row(x, "cronjob/n/cj");
-	assert_int_equal(s->runs[0].pods[0].node_ready, TRI_UNKNOWN);
+	assert_int_equal(s->more->runs[0].pods[0].node_ready, TRI_UNKNOWN);
 	feed_text(&x->feed, KUBE_NODES, false, "{\"cells\":[\"n1\",\"Ready\"]}");
 	kube_store_nodes_known(x->k.store, true);
 	s = row(x, "cronjob/n/cj");
-	assert_int_equal(s->runs[0].pods[0].node_ready, TRI_YES);
+	assert_int_equal(s->more->runs[0].pods[0].node_ready, TRI_YES);
 	feed_text(&x->feed, KUBE_NODES, false, "{\"cells\":[\"n1\",\"NotReady\"]}");
 	s = row(x, "cronjob/n/cj");
-	assert_int_equal(s->runs[0].pods[0].node_ready, TRI_NO);
-	assert_int_equal(s->runs[0].alive, TRI_UNKNOWN);
+	assert_int_equal(s->more->runs[0].pods[0].node_ready, TRI_NO);
+	assert_int_equal(s->more->runs[0].alive, TRI_UNKNOWN);
 	kube_store_delete(x->k.store, KUBE_NODES, "n1", 2);
 	s = row(x, "cronjob/n/cj");
-	assert_true(s->runs[0].pods[0].node_gone);
+	assert_true(s->more->runs[0].pods[0].node_gone);
 }
 
 static void test_hidden_runs_are_said_to_be(void **state)
@@ -397,9 +397,9 @@ static void test_the_newest_slot_first(void **state)
 	feed_job(&x->feed, "cj-29455627", "j-4", "c-1", "{}");
 	feed_job(&x->feed, "cj-29455624", "j-1", "c-1", "{}");
 	s = row(x, "cronjob/n/cj");
-	assert_string_equal(s->runs[0].name, "cj-29455627");
-	assert_string_equal(s->runs[1].name, "cj-29455625");
-	assert_string_equal(s->runs[2].name, "cj-29455624");
+	assert_string_equal(s->more->runs[0].name, "cj-29455627");
+	assert_string_equal(s->more->runs[1].name, "cj-29455625");
+	assert_string_equal(s->more->runs[2].name, "cj-29455624");
 }
 
 static void test_attempts(void **state)
@@ -412,12 +412,12 @@ static void test_attempts(void **state)
 	feed_job(&x->feed, "cj-1", "j-1", "c-1", "{\"failed\":2,\"succeeded\":1}");
 	feed_pod(&x->feed, "p-1", "j-1", ended);
 	s = row(x, "cronjob/n/cj");
-	assert_int_equal(s->runs[0].attempts, 3);
+	assert_int_equal(s->more->runs[0].attempts, 3);
 	/* Where pods are hidden and the Job counts none, nothing is known. */
 	feed_job(&x->feed, "cj-2", "j-2", "c-1", "{}");
 	x->k.streams[KUBE_PODS].told = false;
 	s = row(x, "cronjob/n/cj");
-	assert_int_equal(s->runs[1].attempts + s->runs[0].attempts, 3 - 1);
+	assert_int_equal(s->more->runs[1].attempts + s->more->runs[0].attempts, 3 - 1);
 }
 
 /* Leases that are listed now and then are known up to the last list, changed or not. */
@@ -426,15 +426,15 @@ static void test_leases_are_known_up_to_the_last_list(void **state)
 	struct fixture *x = *state;
 
 	feed_lease(&x->feed, false, 1, "a", 0, "2026-01-02T03:04:05.000000Z");
-	assert_int_equal(row(x, "lease/n/lead")->lease_known_ms, TIME_UNKNOWN);
+	assert_int_equal(row(x, "lease/n/lead")->more->lease_known_ms, TIME_UNKNOWN);
 	kube_store_leases_known(x->k.store, "other", 900);
-	assert_int_equal(row(x, "lease/n/lead")->lease_known_ms, TIME_UNKNOWN);
+	assert_int_equal(row(x, "lease/n/lead")->more->lease_known_ms, TIME_UNKNOWN);
 	kube_store_leases_known(x->k.store, NULL, 900);
-	assert_int_equal(row(x, "lease/n/lead")->lease_known_ms, 900);
+	assert_int_equal(row(x, "lease/n/lead")->more->lease_known_ms, 900);
 	kube_store_leases_known(x->k.store, "n", 30900);
-	assert_int_equal(row(x, "lease/n/lead")->lease_known_ms, 30900);
+	assert_int_equal(row(x, "lease/n/lead")->more->lease_known_ms, 30900);
 	kube_store_leases_known(x->k.store, NULL, TIME_UNKNOWN);
-	assert_int_equal(row(x, "lease/n/lead")->lease_known_ms, TIME_UNKNOWN);
+	assert_int_equal(row(x, "lease/n/lead")->more->lease_known_ms, TIME_UNKNOWN);
 }
 
 static void test_a_lease_ends_by_our_clock(void **state)

@@ -426,16 +426,16 @@ static void names_are_rows_whether_held_or_not(void **state)
 	s->p.n_named = 3;
 	tell(s, two_locks(true, false, "two"));
 	assert_int_equal(s->r.n_rows, 2);
-	assert_string_equal(fake_round_row(&s->r, "app:1")->name, "exact");
+	assert_string_equal(fake_round_row(&s->r, "app:1")->more->name, "exact");
 	assert_non_null(holder_of(s, "app:1"));
-	assert_string_equal(fake_round_row(&s->r, "other:1")->name, "elsewhere");
+	assert_string_equal(fake_round_row(&s->r, "other:1")->more->name, "elsewhere");
 	assert_null(holder_of(s, "other:1"));
 	assert_int_equal(singleton_int(fake_round_row(&s->r, "other:1"), DETAIL_CONFIGURED, 0), 1);
 	/* let go: the row stays */
 	tell(s, two_locks(false, false, "two"));
 	assert_int_equal(s->r.n_rows, 2);
 	assert_null(holder_of(s, "app:1"));
-	assert_string_equal(fake_round_row(&s->r, "app:1")->name, "exact");
+	assert_string_equal(fake_round_row(&s->r, "app:1")->more->name, "exact");
 	for (i = 0; i < 3; i++)
 		free(named[i].database);
 	s->p.n_named = 0;
