@@ -441,7 +441,7 @@ int h2_open(struct h2 *h2, int64_t limit_ms, int64_t until_ms, struct err *err)
 	if (!h2->easy)
 		return err_set(err, ERR_NOMEM, "libcurl made no handle");
 	h2->detail[0] = '\0';
-	http_reach_init(&h2->reach);
+	http_reach_init(&h2->reach, h2->loop);
 	h2_setup(h2, limit_ms);
 	rc = http_loop_join(h2->loop, &h2->line, err);
 	if (!rc)
@@ -493,7 +493,7 @@ struct h2 *h2_new(struct http_loop *loop, const struct http_endpoint *endpoint,
 		.fd = CURL_SOCKET_BAD, .due_ms = INT64_MAX, .flush = h2_flush, .ready = h2_ready
 	};
 	h2->due_ms = INT64_MAX;
-	http_reach_init(&h2->reach);
+	http_reach_init(&h2->reach, loop);
 	h2->loop = loop;
 	h2->endpoint = endpoint;
 	h2->settings = settings;

@@ -36,9 +36,9 @@ static bool error_has(const char *detail, const char *words)
 
 /* ---- how far it came ---- */
 
-void http_reach_init(struct http_reach *reach)
+void http_reach_init(struct http_reach *reach, const struct http_loop *loop)
 {
-	*reach = (struct http_reach){ .v4 = CURL_SOCKET_BAD, .v6 = CURL_SOCKET_BAD };
+	*reach = (struct http_reach){ .loop = loop, .v4 = CURL_SOCKET_BAD, .v6 = CURL_SOCKET_BAD };
 }
 
 /* Not called for a name that libcurl still knows: then there is nothing to wait for. */
@@ -60,6 +60,8 @@ static curl_socket_t reach_open(void *arg, curlsocktype purpose, struct curl_soc
 		socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 
 	(void)purpose;
+	reach->before = reach->reached;
+	reach->begun_ms = http_loop_now_ms(reach->loop);
 	reach->looking = reach->reached = reach->began = false;
 	if (fd == CURL_SOCKET_BAD)
 		return fd;
@@ -134,9 +136,16 @@ void http_watch(CURL *easy, struct http_reach *reach)
 	curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, reach);
 }
 
-static bool is_reached(const struct http_reach *reach)
+/*
+ * Where the time is up for many that waited for one connection, the first of them ends it and the
+ * next begins another, of which nothing is known yet: the time went with the one before.
+ */
+static bool is_reached(const struct http_reach *reach, double seconds)
 {
-	return reach->reached || is_connected(reach->v4) || is_connected(reach->v6);
+	int64_t since_ms = http_loop_now_ms(reach->loop) - reach->begun_ms;
+
+	return reach->reached || is_connected(reach->v4) || is_connected(reach->v6) ||
+	       (reach->before && (double)since_ms < seconds * 100);
 }
 
 bool http_began(CURL *easy, const struct http_endpoint *e)
@@ -161,15 +170,16 @@ int http_error_late(struct err *err, CURL *easy, const struct http_endpoint *e,
 		"no connection came about: check the host, the port and firewalls between";
 	/* Its own connection's, or of the one that it waits for. */
 	bool began = http_began(easy, e) || reach->began;
+	bool reached = is_reached(reach, seconds);
 
 	if (began && reach->spoke)
 		phase = "the connection is there, and it is silent: it may hang, or be "
 			"overloaded, or the network between is cut. Check the process there, and "
 			"the way to it";
-	else if (began || (!e->tls && is_reached(reach)))
+	else if (began || (!e->tls && reached))
 		phase = "it took the request, and no answer came: it may hang, or be overloaded. "
 			"Check the process there, and its load";
-	else if (is_reached(reach))
+	else if (reached)
 		phase = "it took the connection, and the TLS handshake does not end: it may hang, "
 			"or not speak TLS there. Check the process, and the port";
 	else if (reach->looking)

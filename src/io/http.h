@@ -123,8 +123,11 @@ void http_setup(CURL *easy, const struct http_endpoint *e, const struct http_set
  * and nothing of a connection that another transfer waits for.
  */
 struct http_reach {
+	const struct http_loop *loop;
 	bool looking;     /* its name is being looked up */
 	bool reached;     /* it was there when its socket was closed */
+	bool before;      /* so was the one before it */
+	int64_t begun_ms; /* our monotonic clock, when it was begun */
 	bool began;       /* a request was about to leave on it (from libcurl 7.80 on) */
 	bool spoke;       /* the owner's to set: the server has answered on one of them */
 	unsigned open;    /* sockets, of all of them */
@@ -132,7 +135,7 @@ struct http_reach {
 	curl_socket_t v6; /* both are tried at once where a name has both (RFC 8305) */
 };
 
-void http_reach_init(struct http_reach *reach);
+void http_reach_init(struct http_reach *reach, const struct http_loop *loop);
 /* Keeps book of a transfer's connections, to be said before it is added to a loop. They may outlive
  * it; reach must outlive them. */
 void http_watch(CURL *easy, struct http_reach *reach);

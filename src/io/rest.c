@@ -973,7 +973,6 @@ struct rest_client *rest_client_new(
 
 	c->access = access;
 	c->clock = clock;
-	http_reach_init(&c->reach);
 	rc = rest_place_make(&c->place, access, err);
 	if (!rc && !http_takes_data() && (access->ca.s || access->cert.s || access->key.s))
 		rc = err_set(err, ERR_CONFIG,
@@ -982,6 +981,7 @@ struct rest_client *rest_client_new(
 		c->loop = http_loop_new(clock, err);
 		rc = c->loop ? 0 : ERR_NOMEM;
 	}
+	http_reach_init(&c->reach, c->loop);
 	if (rc) {
 		rest_client_free(c);
 		return NULL;
@@ -1024,7 +1024,7 @@ void rest_drop(struct rest_client *c)
 		if (call->state != CALL_DONE)
 			call_fail(call, &why);
 	if (!http_loop_reset(c->loop, NULL))
-		http_reach_init(&c->reach);
+		http_reach_init(&c->reach, c->loop);
 }
 
 void rest_path_add(struct str *path, const char *text)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "io/http.h"
 
@@ -62,21 +63,34 @@ static void test_what_is_no_endpoint(void **state)
 	assert_no_endpoint("http://ho\x1bst", "");
 }
 
+static int64_t fixed_ms(void *arg)
+{
+	(void)arg;
+	return 10000;
+}
+
 /* How far a connection came, and the words for it; how it is told apart is tested on real ones. */
 static void test_what_was_late(void **state)
 {
 	static const struct {
 		const char *endpoint;
 		bool looking, reached;
+		int64_t before_ms; /* so long ago it followed one that was there; 0: it didn't */
 		const char *words;
 	} cases[] = {
-		{ "https://db:1", true, false, "its name was not found in time: check the name" },
-		{ "https://db:1", false, false, "no connection came about: check the host" },
-		{ "https://db:1", false, true, "the TLS handshake does not end" },
-		{ "http://db:1", true, false, "its name was not found in time" },
-		{ "http://db:1", false, false, "no connection came about" },
-		{ "http://db:1", false, true, "it took the request, and no answer came" },
+		{ "https://db:1", true, false, 0,
+			"its name was not found in time: check the name" },
+		{ "https://db:1", false, false, 0, "no connection came about: check the host" },
+		{ "https://db:1", false, true, 0, "the TLS handshake does not end" },
+		{ "http://db:1", true, false, 0, "its name was not found in time" },
+		{ "http://db:1", false, false, 0, "no connection came about" },
+		{ "http://db:1", false, true, 0, "it took the request, and no answer came" },
+		/* the time of 1.5 s went with the one before, or not */
+		{ "https://db:1", false, false, 1, "the TLS handshake does not end" },
+		{ "https://db:1", false, false, 1000, "no connection came about" },
 	};
+	struct clock_source clock = { .mono_ms = fixed_ms };
+	struct http_loop *loop = http_loop_new(&clock, NULL);
 	size_t i;
 
 	(void)state;
@@ -87,14 +101,17 @@ static void test_what_was_late(void **state)
 
 		assert_int_equal(
 			http_endpoint_parse(&e, cases[i].endpoint, false, 2379, NULL, &err), 0);
-		http_reach_init(&reach);
+		http_reach_init(&reach, loop);
 		reach.looking = cases[i].looking;
 		reach.reached = cases[i].reached;
+		reach.before = cases[i].before_ms > 0;
+		reach.begun_ms = fixed_ms(NULL) - cases[i].before_ms;
 		assert_int_equal(http_error_late(&err, NULL, &e, &reach, 1.5), ERR_TIMEOUT);
 		assert_non_null(strstr(err.text, "did not answer within 1.5 s: "));
 		assert_non_null(strstr(err.text, cases[i].words));
 		http_endpoint_release(&e);
 	}
+	http_loop_free(loop);
 }
 
 int main(void)
