@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-	RUNS_TOLD = 200, /* the newest: beyond that a pile is told by its finding */
+	RUNS_TOLD = 200, /* the newest: what becomes of the rest of a pile is told by its finding */
 };
 
 /* Takes the event over: what is worth it is remembered for later runs, too. */
@@ -84,7 +84,7 @@ static const struct run *find_run(const struct singleton *s, const char *key)
 {
 	uint32_t i;
 
-	for (i = 0; i < s->more->n_runs && i < RUNS_TOLD; i++)
+	for (i = 0; i < s->more->n_runs; i++)
 		if (strcmp(s->more->runs[i].key, key) == 0)
 			return &s->more->runs[i];
 	return NULL;
@@ -127,12 +127,20 @@ static bool has_ended(const struct run *run)
 	return run->state == RUN_SUCCEEDED || run->state == RUN_FAILED;
 }
 
+/* Its Jobs could not be read: nothing was seen of its runs. */
+static bool runs_unseen(const struct singleton *s)
+{
+	return !s->more->n_runs && singleton_int(s, DETAIL_RUNS_HIDDEN, 0);
+}
+
 /* What became of the runs between two pictures of a CronJob; the first one tells no news. */
 static void session_event_runs(
 	struct session *s, const struct singleton *before, const struct singleton *after)
 {
 	uint32_t i;
 
+	if (runs_unseen(before) || runs_unseen(after))
+		return;
 	for (i = after->more->n_runs < RUNS_TOLD ? after->more->n_runs : RUNS_TOLD; i-- > 0;) {
 		const struct run *run = &after->more->runs[i], *was = find_run(before, run->key);
 

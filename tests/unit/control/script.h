@@ -37,6 +37,8 @@ struct script {
 	int64_t timeline;
 	bool in_recovery;
 	bool also_waits; /* each holder waits as well, with the next token */
+	int pile;        /* of a CronJob: so many runs are not over, "pile-7" the newest */
+	bool runs_hidden;
 	const char *source;
 	const char *names[SCRIPT_ROWS];
 	const char *holders[SCRIPT_ROWS]; /* NULL: not there */
@@ -72,24 +74,40 @@ static void script_hang(struct script *s, struct round *r)
 	pthread_mutex_unlock(&s->mutex);
 }
 
-/* A CronJob with one run: the holder's name; it is over when it has a token. */
-static void script_put_run(struct script *s, struct round *r, int i)
+static void script_draft_run(struct draft *d, const char *name, bool over)
 {
 	const struct run run = {
-		.name = s->holders[i],
-		.key = s->holders[i],
-		.state = s->tokens[i] ? RUN_SUCCEEDED : RUN_RUNNING,
+		.name = name,
+		.key = name,
+		.state = over ? RUN_SUCCEEDED : RUN_RUNNING,
 		.slot_us = INT64_C(1790078400000000),
 		.created_us = TIME_UNKNOWN,
 		.start_us = INT64_C(1790078401000000),
-		.end_us = s->tokens[i] ? INT64_C(1790078581000000) : TIME_UNKNOWN,
+		.end_us = over ? INT64_C(1790078581000000) : TIME_UNKNOWN,
 		.deleted_us = TIME_UNKNOWN,
 		.deadline_s = TIME_UNKNOWN,
 	};
+
+	draft_run(d, &run);
+}
+
+/* A CronJob with one run: the holder's name; it is over when it has a token. Or with a pile of
+ * them, the newest first. */
+static void script_put_run(struct script *s, struct round *r, int i)
+{
 	struct draft *d = round_draft(r);
+	char name[40];
+	int k;
 
 	draft_begin(d, s->mechanism, s->source, s->names[i], strlen(s->names[i]));
-	draft_run(d, &run);
+	for (k = s->runs_hidden ? 0 : s->pile; k > 0; k--) {
+		snprintf(name, sizeof(name), "pile-%d", k);
+		script_draft_run(d, name, false);
+	}
+	if (s->runs_hidden)
+		draft_int(d, DETAIL_RUNS_HIDDEN, 1);
+	else if (!s->pile)
+		script_draft_run(d, s->holders[i], s->tokens[i] != 0);
 	draft_run_holders(d);
 	round_put(r, draft_finish(d));
 }

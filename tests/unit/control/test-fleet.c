@@ -314,6 +314,40 @@ static void runs_are_told_as_they_begin_and_end(void **state)
 	end(&f);
 }
 
+static void set_runs(struct script *script, int pile, bool hidden)
+{
+	pthread_mutex_lock(&script->mutex);
+	script->pile = pile;
+	script->runs_hidden = hidden;
+	pthread_mutex_unlock(&script->mutex);
+	wait_for_polls(script, 3);
+}
+
+/* Of a long pile one more begins, and none ends; and what may not be read any more is not gone. */
+static void what_is_out_of_sight_was_not_deleted(void **state)
+{
+	struct script_fleet f = { .both = false };
+
+	(void)state;
+	script_init(&f.script);
+	f.script.mechanism = MECH_K8S_CRONJOB;
+	f.script.pile = 300;
+	hold(&f.script, 0, "cronjob/a/b", "any", 0);
+	script_fleet_start(&f, NULL, false);
+	wait_for_source(f.fleet, SOURCE_OK);
+	set_runs(&f.script, 301, false);
+	assert_true(saw_event(f.fleet, "began", "pile-301 began"));
+	set_runs(&f.script, 301, true);
+	set_runs(&f.script, 301, false);
+	set_runs(&f.script, 300, false);
+	assert_true(saw_event(f.fleet, "ended", "pile-301 was deleted before"));
+	assert_false(saw_event(f.fleet, "ended", "pile-1"));
+	assert_false(saw_event(f.fleet, "ended", "pile-300"));
+	assert_false(saw_event(f.fleet, "began", "pile-1"));
+	assert_false(saw_event(f.fleet, "began", "pile-300"));
+	end(&f);
+}
+
 /* What was not looked at for want of an answer is no silence of the holder. */
 static void a_lease_is_not_stale_while_its_source_fails(void **state)
 {
@@ -571,6 +605,7 @@ int main(void)
 		cmocka_unit_test(a_deaf_thread_is_left_behind),
 		cmocka_unit_test(a_change_and_a_drop_reach_the_board),
 		cmocka_unit_test(a_row_that_nobody_holds_keeps_its_kind_of_token),
+		cmocka_unit_test(what_is_out_of_sight_was_not_deleted),
 		cmocka_unit_test(runs_are_told_as_they_begin_and_end),
 		cmocka_unit_test(a_lease_is_not_stale_while_its_source_fails),
 		cmocka_unit_test(a_lock_without_a_name_does_not_stay),
