@@ -10,43 +10,59 @@
 
 #define ROTL(x, b) (((x) << (b)) | ((x) >> (64 - (b))))
 
-static inline void sip_round(uint64_t v[4])
+/* Four words that stay in registers: an array would live in memory. */
+struct sip {
+	uint64_t a, b, c, d;
+};
+
+static inline struct sip sip_round(struct sip v)
 {
-	v[0] += v[1];
-	v[1] = ROTL(v[1], 13) ^ v[0];
-	v[0] = ROTL(v[0], 32);
-	v[2] += v[3];
-	v[3] = ROTL(v[3], 16) ^ v[2];
-	v[0] += v[3];
-	v[3] = ROTL(v[3], 21) ^ v[0];
-	v[2] += v[1];
-	v[1] = ROTL(v[1], 17) ^ v[2];
-	v[2] = ROTL(v[2], 32);
+	v.a += v.b;
+	v.b = ROTL(v.b, 13) ^ v.a;
+	v.a = ROTL(v.a, 32);
+	v.c += v.d;
+	v.d = ROTL(v.d, 16) ^ v.c;
+	v.a += v.d;
+	v.d = ROTL(v.d, 21) ^ v.a;
+	v.c += v.b;
+	v.b = ROTL(v.b, 17) ^ v.c;
+	v.c = ROTL(v.c, 32);
+	return v;
+}
+
+static inline struct sip sip_word(struct sip v, uint64_t word)
+{
+	v.d ^= word;
+	v = sip_round(v);
+	v.a ^= word;
+	return v;
+}
+
+/* The bytes behind the last whole word, the first of them lowest. */
+static inline uint64_t sip_tail(const unsigned char *p, size_t len)
+{
+	uint64_t word = 0;
+
+	while (len-- > 0)
+		word = word << 8 | p[len];
+	return word;
 }
 
 uint64_t map_siphash(const uint64_t seed[2], const void *mem, size_t len)
 {
-	uint64_t v[4] = { seed[0] ^ 0x736f6d6570736575ULL, seed[1] ^ 0x646f72616e646f6dULL,
+	struct sip v = { seed[0] ^ 0x736f6d6570736575ULL, seed[1] ^ 0x646f72616e646f6dULL,
 		seed[0] ^ 0x6c7967656e657261ULL, seed[1] ^ 0x7465646279746573ULL };
-	const unsigned char *p = mem;
-	uint64_t last = (uint64_t)len << 56, word;
-	size_t i, tail = len & 7;
+	const unsigned char *p = mem, *end = p + (len & ~(size_t)7);
+	uint64_t word;
 
-	for (i = 0; i + 8 <= len; i += 8) {
-		memcpy(&word, p + i, 8);
-		v[3] ^= word;
-		sip_round(v);
-		v[0] ^= word;
+	for (; p < end; p += 8) {
+		memcpy(&word, p, 8);
+		v = sip_word(v, word);
 	}
-	while (tail-- > 0)
-		last |= (uint64_t)p[i + tail] << (8 * tail);
-	v[3] ^= last;
-	sip_round(v);
-	v[0] ^= last;
-	v[2] ^= 0xff;
-	for (i = 0; i < 3; i++)
-		sip_round(v);
-	return v[0] ^ v[1] ^ v[2] ^ v[3];
+	v = sip_word(v, sip_tail(p, len & 7) | (uint64_t)len << 56);
+	v.c ^= 0xff;
+	v = sip_round(sip_round(sip_round(v)));
+	return v.a ^ v.b ^ v.c ^ v.d;
 }
 
 void map_init(struct map *map)

@@ -80,19 +80,26 @@ void str_add_char(struct str *str, char c)
 	str->s[str->len] = '\0';
 }
 
-void str_add_int(struct str *str, int64_t value)
+const char *str_int(char buf[STR_INT_MAX], int64_t value)
 {
 	uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-	char digits[24];
-	size_t at = sizeof(digits);
+	char *digit = buf + STR_INT_MAX - 1;
 
+	*digit = '\0';
 	do {
-		digits[--at] = (char)('0' + left % 10);
+		*--digit = (char)('0' + left % 10);
 		left /= 10;
 	} while (left);
 	if (value < 0)
-		digits[--at] = '-';
-	str_add_mem(str, digits + at, sizeof(digits) - at);
+		*--digit = '-';
+	return digit;
+}
+
+void str_add_int(struct str *str, int64_t value)
+{
+	char digits[STR_INT_MAX];
+
+	str_add(str, str_int(digits, value));
 }
 
 void str_addf(struct str *str, const char *fmt, ...)

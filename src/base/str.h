@@ -18,6 +18,10 @@ struct str {
 	bool full;
 };
 
+enum {
+	STR_INT_MAX = 24 /* a number in decimal, with its end */
+};
+
 /* max is the largest length in bytes that it may grow to. Allocates nothing. */
 void str_init(struct str *str, size_t max);
 void str_release(struct str *str);
@@ -31,6 +35,8 @@ void str_add_mem(struct str *str, const void *mem, size_t len);
 void str_add_char(struct str *str, char c);
 /* In decimal; without printf's cost, for what is written a hundred thousand times. */
 void str_add_int(struct str *str, int64_t value);
+/* The same alone: somewhere in buf, with an end. Much cheaper than snprintf. */
+const char *str_int(char buf[STR_INT_MAX], int64_t value);
 void str_addf(struct str *str, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Hands the memory to the caller, who frees it; the str is empty again. Never NULL. */

@@ -286,7 +286,8 @@ static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int6
 		.now_us = now_us,
 		.seen_ms = s->failures ? s->picture_ms : now_ms,
 	};
-	if (dirty && !ghost)
+	in.observed = dirty && !ghost;
+	if (in.observed)
 		memory = memory_observe(&s->memory, slot->s, in.now_ms, in.now_us, &observed);
 	else
 		memory = memory_find(&s->memory, slot->s->id);

@@ -15,15 +15,12 @@
  * nothing before one duration has passed.
  */
 
-int64_t lease_silence_ms(
+/* The same of facts that are known to be those that are remembered. */
+static int64_t same_silence_ms(
 	const struct singleton *s, const struct remembered *r, const struct lease_clock *clock)
 {
 	int64_t silence, unseen, known_ms = clock->seen_ms;
 
-	if (!r || !r->has_record)
-		return TIME_UNKNOWN;
-	if (r->record != lease_record(s))
-		return 0;
 	if (r->last_change_ms != TIME_UNKNOWN)
 		silence = clock_minus(clock->now_ms, r->last_change_ms);
 	else if (r->last_change_us != TIME_UNKNOWN)
@@ -39,6 +36,14 @@ int64_t lease_silence_ms(
 	return silence > 0 ? silence : 0;
 }
 
+int64_t lease_silence_ms(
+	const struct singleton *s, const struct remembered *r, const struct lease_clock *clock)
+{
+	if (!r || !r->has_record)
+		return TIME_UNKNOWN;
+	return r->record == lease_record(s) ? same_silence_ms(s, r, clock) : 0;
+}
+
 int64_t lease_duration_ms(const struct singleton *s)
 {
 	int64_t duration_s = singleton_int(s, DETAIL_DURATION, 0);
@@ -48,11 +53,14 @@ int64_t lease_duration_ms(const struct singleton *s)
 	return duration_s < INT32_MAX ? duration_s * 1000 : INT64_C(1000) * INT32_MAX;
 }
 
-static int64_t silence_ms(const struct judging *j)
+static void judge_silence(struct judging *j)
 {
 	const struct lease_clock clock = { j->in->now_ms, j->in->now_us, j->in->seen_ms };
 
-	return lease_silence_ms(j->s, j->memory, &clock);
+	if (j->in->observed && j->memory)
+		j->silence_ms = same_silence_ms(j->s, j->memory, &clock);
+	else
+		j->silence_ms = lease_silence_ms(j->s, j->memory, &clock);
 }
 
 /* Whether its record was ever seen to change: until then it may have been dead for long. */
@@ -194,7 +202,7 @@ static void advise_stale(struct judging *j, const char *duration)
 
 static void judge_stale(struct judging *j)
 {
-	int64_t duration = lease_duration_ms(j->s), silence = silence_ms(j);
+	int64_t duration = lease_duration_ms(j->s), silence = j->silence_ms;
 	char who[WHO_MAX], pod[POD_TEXT_MAX], ago[CLOCK_TEXT_MAX], granted[CLOCK_TEXT_MAX];
 	int64_t renewed = singleton_int(j->s, DETAIL_RENEW_TIME, TIME_UNKNOWN);
 
@@ -226,7 +234,7 @@ static void judge_stale(struct judging *j)
  */
 static void judge_unproven(struct judging *j)
 {
-	int64_t duration = lease_duration_ms(j->s), silence = silence_ms(j);
+	int64_t duration = lease_duration_ms(j->s), silence = j->silence_ms;
 	int64_t renewed = singleton_int(j->s, DETAIL_RENEW_TIME, TIME_UNKNOWN);
 	int64_t age = judging_cluster_age(j, renewed);
 	char who[WHO_MAX], ago[CLOCK_TEXT_MAX], granted[CLOCK_TEXT_MAX];
@@ -346,6 +354,7 @@ static void judge_preferred(struct judging *j)
 }
 
 const struct judge_rule judge_rules_lease[] = {
+	{ RULE_LEASE, false, judge_silence }, /* which the next two go by */
 	{ RULE_LEASE, false, judge_stale },
 	{ RULE_LEASE, false, judge_unproven },
 	{ RULE_LEASE, false, judge_no_duration },

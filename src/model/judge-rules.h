@@ -27,6 +27,7 @@ struct judging {
 			     */
 	int64_t cluster_us; /* the clock of a Kubernetes cluster's control plane now: our own where
 			       they are not known to differ */
+	int64_t silence_ms; /* of a Lease: lease_silence_ms */
 	enum state state;   /* the worst so far */
 };
 

@@ -144,16 +144,11 @@ const char *judging_wait_word(uint32_t n)
  * The server's clock now: what it said, and the time that has passed since by ours. Both ends of
  * every age that is reckoned with it are of the same machine's clock.
  */
-static void judging_clock(struct judging *j)
+static void judging_clock(struct judging *j, int64_t server_us, int64_t read_us)
 {
-	const struct singleton *self = j->in->self;
-	int64_t server_us, read_us, elapsed_us;
+	int64_t elapsed_us;
 
 	j->server_us = TIME_UNKNOWN;
-	if (!self)
-		return;
-	server_us = singleton_int(self, DETAIL_SERVER_TIME, TIME_UNKNOWN);
-	read_us = singleton_int(self, DETAIL_READ_AT, TIME_UNKNOWN);
 	if (server_us == TIME_UNKNOWN)
 		return;
 	if (read_us == TIME_UNKNOWN || __builtin_sub_overflow(j->in->now_us, read_us, &elapsed_us))
@@ -174,12 +169,8 @@ static void judging_clock(struct judging *j)
  * While the source fails, that clock stands: which slots got their runs, and which runs ended, is
  * not seen, and time alone makes no missed slot of that.
  */
-static void judging_cluster_clock(struct judging *j)
+static void judging_cluster_clock(struct judging *j, int64_t server_us, int64_t read_us)
 {
-	const struct singleton *self = j->in->self;
-	int64_t server_us =
-		self ? singleton_int(self, DETAIL_SERVER_TIME, TIME_UNKNOWN) : TIME_UNKNOWN;
-	int64_t read_us = self ? singleton_int(self, DETAIL_READ_AT, TIME_UNKNOWN) : TIME_UNKNOWN;
 	int64_t ahead_us, unseen_ms = 0, now_us;
 
 	if (j->in->seen_ms != TIME_UNKNOWN)
@@ -191,6 +182,20 @@ static void judging_cluster_clock(struct judging *j)
 		(ahead_us > -CLUSTER_NEAR_US && ahead_us < CLUSTER_NEAR_US) ||
 		__builtin_add_overflow(now_us, ahead_us, &j->cluster_us))
 		j->cluster_us = now_us;
+}
+
+/* server_us: what the server said that its clock showed; read_us: when, by ours. */
+static void judging_clocks(struct judging *j)
+{
+	const struct singleton *self = j->in->self;
+	int64_t server_us = TIME_UNKNOWN, read_us = TIME_UNKNOWN;
+
+	if (self) {
+		server_us = singleton_int(self, DETAIL_SERVER_TIME, TIME_UNKNOWN);
+		read_us = singleton_int(self, DETAIL_READ_AT, TIME_UNKNOWN);
+	}
+	judging_clock(j, server_us, read_us);
+	judging_cluster_clock(j, server_us, read_us);
 }
 
 static void judging_begin(
@@ -213,8 +218,7 @@ static void judging_begin(
 		j->n_waiters += c->kind == CLAIM_WAITER;
 	}
 	j->state = !j->holder ? STATE_FREE : j->n_waiters ? STATE_CONTENDED : STATE_HELD;
-	judging_clock(j);
-	judging_cluster_clock(j);
+	judging_clocks(j);
 }
 
 static void judging_run(struct judging *j, const struct judge_rule *rule)

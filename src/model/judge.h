@@ -14,6 +14,7 @@ struct judge_input {
 	const struct singleton *self; /* the source's own facts; NULL while unknown */
 	const struct remembered
 		*memory; /* what was observed of this singleton until now; NULL: nothing */
+	bool observed;   /* the last that the memory observed are these very facts */
 	const struct thresholds *thresholds;
 	const struct role *role; /* that it is a witness of; NULL */
 	bool all_stale; /* most of this source's leases are past their time: judge_source said so */

@@ -260,11 +260,24 @@ uint64_t lease_record(const struct singleton *s)
 {
 	static const uint64_t seed[2] = { 11, 13 };
 	const struct claim *c = singleton_holder(s);
-	const int64_t facts[] = { singleton_int(s, DETAIL_RENEW_TIME, TIME_UNKNOWN),
-		singleton_int(s, DETAIL_ACQUIRE_TIME, TIME_UNKNOWN),
-		singleton_int(s, DETAIL_DURATION, TIME_UNKNOWN), s->has_token, s->token };
-	uint64_t hash = map_siphash(seed, facts, sizeof(facts));
+	int64_t facts[] = { TIME_UNKNOWN, TIME_UNKNOWN, TIME_UNKNOWN, s->has_token, s->token };
+	uint64_t hash;
+	uint32_t i;
 
+	/* One walk: it is asked for each row, each time. */
+	for (i = 0; i < s->n_details; i++) {
+		const struct detail *d = &s->details[i];
+
+		if (d->hidden)
+			continue;
+		if (d->id == DETAIL_RENEW_TIME)
+			facts[0] = d->i;
+		else if (d->id == DETAIL_ACQUIRE_TIME)
+			facts[1] = d->i;
+		else if (d->id == DETAIL_DURATION)
+			facts[2] = d->i;
+	}
+	hash = map_siphash(seed, facts, sizeof(facts));
 	return c ? hash ^ map_siphash(seed, c->key, strlen(c->key)) : hash;
 }
 

@@ -675,6 +675,7 @@ void kube_store_lease(struct kube_store *s, const struct kube_lease *facts, uint
 {
 	const struct kube_text *uid = &facts->head.uid;
 	struct kube_lease_seen *lease = map_get(&s->leases, uid->s, uid->len);
+	struct kube_lease *old = NULL;
 	bool soft = false;
 
 	if (!uid_is_good(uid))
@@ -692,13 +693,13 @@ void kube_store_lease(struct kube_store *s, const struct kube_lease *facts, uint
 		}
 		lease_changed(lease, facts, now, live);
 		s->n_heartbeats -= lease->facts->heartbeat;
-		map_remove(&s->leases, uid->s, uid->len);
-		free(lease->facts);
+		old = lease->facts;
 	}
 	lease->generation = generation;
 	lease->facts = PACK(facts, lease_texts);
 	s->n_heartbeats += facts->heartbeat;
 	map_put(&s->leases, lease->facts->head.uid.s, lease->facts->head.uid.len, lease);
+	free(old); /* the map's key was in it until now */
 	if (!facts->heartbeat)
 		dirty_lease(s, lease, soft);
 }

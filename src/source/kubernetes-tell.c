@@ -343,21 +343,21 @@ static void lease_key(struct str *key, const struct kube_head *head, const char 
 	text_escape(key, head->uid.s, head->uid.len);
 	str_add_char(key, '/');
 	text_escape(key, holder, len);
-	str_addf(key, "/%" PRId64, transitions);
+	str_add_char(key, '/');
+	str_add_int(key, transitions);
 }
 
 static void tell_claims(struct kube *k, struct draft *d, const struct kube_lease_seen *lease)
 {
 	const struct kube_lease *facts = lease->facts;
 	bool held = facts->holder.s && facts->holder.len;
-	struct str key;
+	struct str *key = &k->key;
 	size_t i;
 
-	str_init(&key, 64 * 1024);
 	if (held) {
 		lease_key(
-			&key, &facts->head, facts->holder.s, facts->holder.len, facts->transitions);
-		draft_claim(d, CLAIM_HOLDER, facts->holder.s, facts->holder.len, key.s);
+			key, &facts->head, facts->holder.s, facts->holder.len, facts->transitions);
+		draft_claim(d, CLAIM_HOLDER, facts->holder.s, facts->holder.len, key->s);
 		tell_looked(k, d, &lease->looked, facts->holder.s, facts->holder.len);
 	}
 	for (i = 0; i < lease->n_candidates; i++) {
@@ -365,21 +365,20 @@ static void tell_claims(struct kube *k, struct draft *d, const struct kube_lease
 
 		if (held && kube_text_is(&facts->holder, name))
 			continue;
-		str_clear(&key);
-		str_add(&key, "candidate:");
-		text_escape(&key, name, strlen(name));
-		draft_claim(d, CLAIM_WAITER, name, strlen(name), key.s);
+		str_clear(key);
+		str_add(key, "candidate:");
+		text_escape(key, name, strlen(name));
+		draft_claim(d, CLAIM_WAITER, name, strlen(name), key->s);
 	}
 	for (i = 0; i < lease->n_former; i++) {
 		const struct kube_former *f = &lease->former[i];
 
 		if (f->looked.look != KUBE_LOOK_THERE && f->looked.look != KUBE_LOOK_ABSENT)
 			continue;
-		lease_key(&key, &facts->head, f->holder, f->len, f->transitions);
-		draft_claim(d, CLAIM_FORMER, f->holder, f->len, key.s);
+		lease_key(key, &facts->head, f->holder, f->len, f->transitions);
+		draft_claim(d, CLAIM_FORMER, f->holder, f->len, key->s);
 		tell_looked(k, d, &f->looked, f->holder, f->len);
 	}
-	str_release(&key);
 }
 
 static void tell_preferred(struct draft *d, const struct kube_lease_seen *lease)

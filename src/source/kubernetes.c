@@ -10,7 +10,8 @@
 
 enum {
 	NAMESPACE_MAX = 63,
-	SLICE_MS = 50
+	SLICE_MS = 50,
+	KEY_MOST = 64 * 1024
 };
 
 static const struct option_def options[] = {
@@ -87,6 +88,7 @@ void kube_close(void *state)
 	free(k->streams);
 	kube_store_free(k->store);
 	kube_reader_release(&k->reader);
+	str_release(&k->key);
 	kube_access_release(&k->access);
 	map_release(&k->events);
 	for (i = 0; i < KUBE_MADE; i++)
@@ -106,6 +108,7 @@ struct kube *kube_new(const struct source_config *config)
 	k->told_ms = k->changed_ms = k->server_us = k->acted_ms = TIME_UNKNOWN;
 	for (ask = 0; ask < ASKS; ask++)
 		k->asks[ask].asked_ms = TIME_UNKNOWN;
+	str_init(&k->key, KEY_MOST);
 	map_init(&k->events);
 	k->store = kube_store_new(zone_load);
 	return k;

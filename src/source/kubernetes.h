@@ -174,6 +174,7 @@ struct kube {
 	bool unready;
 	int64_t server_us, server_read_us, server_trip_ms; /* its clock as last told */
 	bool self_changed;
+	struct str key; /* of a claim, while it is told; it keeps its memory */
 
 	struct kube_looking looks[KUBE_LOOKS];
 	int64_t late_ms;  /* no Lease that is merely late is looked at before */

@@ -12,7 +12,6 @@
 
 enum {
 	CENSUS_MS = 60000,
-	VERSION_TEXT = 24,
 	SLOT_TEXT = 40,
 	ACTIVE_TEXT_MAX = CLUSTER_ACTIVE * 400,
 	HELD_TEXT_MAX = 600
@@ -75,11 +74,12 @@ static struct kube_text text(const char *s)
 
 /* The texts that a head has no place for. */
 struct head_texts {
-	char version[VERSION_TEXT];
+	char version[STR_INT_MAX];
 	char held[HELD_TEXT_MAX];
 };
 
-static struct kube_head head(const struct cluster_object *o, const char *owner,
+/* Without resourceVersion, which each object has and a Lease had another one of before. */
+static struct kube_head head_of(const struct cluster_object *o, const char *owner,
 	const char *owner_uid, struct head_texts *t)
 {
 	struct kube_head h = {
@@ -94,8 +94,6 @@ static struct kube_head head(const struct cluster_object *o, const char *owner,
 	};
 	size_t i, n = 0;
 
-	snprintf(t->version, sizeof(t->version), "%" PRId64, o->version);
-	h.version = text(t->version);
 	for (i = 0; i < CLUSTER_FINALIZERS && o->finalizers[i]; i++) {
 		size_t len = strlen(o->finalizers[i]) + 1;
 
@@ -109,13 +107,22 @@ static struct kube_head head(const struct cluster_object *o, const char *owner,
 	return h;
 }
 
+static struct kube_head head(const struct cluster_object *o, const char *owner,
+	const char *owner_uid, struct head_texts *t)
+{
+	struct kube_head h = head_of(o, owner, owner_uid, t);
+
+	h.version = text(str_int(t->version, o->version));
+	return h;
+}
+
 static void put_lease(struct own *own, const struct cluster_lease *lease,
 	const struct lease_record *r, int64_t version, const char *uid, const struct kube_now *now,
 	bool live)
 {
 	struct head_texts t;
 	struct kube_lease facts = {
-		.head = head(&lease->o, NULL, NULL, &t),
+		.head = head_of(&lease->o, NULL, NULL, &t),
 		.holder = text(cluster_identity_text(lease->o.cluster, r->holder)),
 		.renew_us = r->renew_us,
 		.acquire_us = r->acquire_us,
@@ -123,8 +130,7 @@ static void put_lease(struct own *own, const struct cluster_lease *lease,
 		.transitions = r->transitions,
 	};
 
-	snprintf(t.version, sizeof(t.version), "%" PRId64, version);
-	facts.head.version = text(t.version);
+	facts.head.version = text(str_int(t.version, version));
 	facts.head.uid = text(uid);
 	kube_store_lease(own->k->store, &facts, own->generation, now, live);
 }

@@ -129,9 +129,32 @@ static void comparisons_take_null(void **state)
 	assert_false(str_ends("l", ".yaml"));
 }
 
+static void numbers_in_decimal(void **state)
+{
+	static const struct {
+		int64_t value;
+		const char *text;
+	} cases[] = { { 0, "0" }, { 7, "7" }, { -1, "-1" }, { 1090, "1090" },
+		{ INT64_MAX, "9223372036854775807" }, { INT64_MIN, "-9223372036854775808" } };
+	char buf[STR_INT_MAX];
+	struct str str;
+	size_t i;
+
+	(void)state;
+	str_init(&str, 100);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_string_equal(str_int(buf, cases[i].value), cases[i].text);
+		str_clear(&str);
+		str_add_int(&str, cases[i].value);
+		assert_string_equal(str.s, cases[i].text);
+	}
+	str_release(&str);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_in_decimal),
 		cmocka_unit_test(empty_is_never_null),
 		cmocka_unit_test(adds_and_terminates),
 		cmocka_unit_test(the_cap_drops_what_is_too_long_and_says_so),

@@ -137,6 +137,7 @@ static int setup(void **state)
 	x->config.name = "kube";
 	x->k.config = &x->config;
 	x->k.store = x->feed.store = kube_store_new(zone_load);
+	str_init(&x->k.key, 64 * 1024);
 	x->k.n_beats = -1;
 	x->k.server_us = x->k.told_ms = TIME_UNKNOWN;
 	kube_streams_open(&x->k, NULL, 0);
@@ -156,6 +157,7 @@ static int teardown(void **state)
 
 	kube_streams_close(&x->k);
 	kube_store_free(x->k.store);
+	str_release(&x->k.key);
 	kube_reader_release(&x->feed.reader);
 	fake_round_release(&x->round);
 	free(x);
