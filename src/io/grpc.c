@@ -620,6 +620,11 @@ bool grpc_channel_up(const struct grpc_channel *ch)
 	return ch->state == CHANNEL_UP && h2_spoke(ch->h2);
 }
 
+int grpc_channel_late(const struct grpc_channel *ch, double seconds, struct err *err)
+{
+	return h2_late(ch->h2, seconds, err);
+}
+
 size_t grpc_channel_busy(const struct grpc_channel *ch)
 {
 	return ch->n_busy;

@@ -83,6 +83,8 @@ void grpc_channel_authorize(struct grpc_channel *ch, const char *token);
 void grpc_channel_drop(struct grpc_channel *ch);
 /* Whether a connection is there, as far as we know. */
 bool grpc_channel_up(const struct grpc_channel *ch);
+/* Fills err (ERR_TIMEOUT) with how far it came, for what got no answer for so many seconds. */
+int grpc_channel_late(const struct grpc_channel *ch, double seconds, struct err *err);
 /* Calls that were started and are not done. */
 size_t grpc_channel_busy(const struct grpc_channel *ch);
 /* Rises each time a connection was lost or dropped. */

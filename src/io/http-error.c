@@ -5,12 +5,14 @@
 #include "base/str.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 enum {
-	DETAIL_MAX = 400
+	DETAIL_MAX = 400,
+	PROBE_BODY_MAX = 255
 };
 
 /* libcurl's own words, which may quote a certificate's names: remote bytes. */
@@ -255,6 +257,11 @@ static int error_refused(struct err *err, CURL *easy, const struct http_endpoint
 	long number = 0;
 
 	curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
+	if (number == ECONNRESET || number == EPIPE)
+		return err_set(err, ERR_CONNECT,
+			"%s takes connections and cuts them off at once: a proxy with nothing "
+			"behind it, or a server that stops. Check what listens there",
+			e->text);
 	return err_set(err, ERR_CONNECT,
 		"can't connect to %s: %s. Check that the server runs, and host and port", e->text,
 		number ? strerror((int)number) : "no connection");
@@ -331,20 +338,31 @@ int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpo
 struct probe {
 	long status; /* of HTTP; 0: none */
 	bool tls;    /* a TLS handshake was done */
+	bool etcd;   /* it says so itself */
 	CURLcode rc;
+	char body[PROBE_BODY_MAX + 1];
+	size_t len;
 	char detail[CURL_ERROR_SIZE];
 };
 
-static size_t probe_discard(char *bytes, size_t size, size_t n, void *arg)
+/* The beginning is enough. */
+static size_t probe_body(char *bytes, size_t size, size_t n, void *arg)
 {
-	(void)bytes;
-	(void)arg;
-	return size * n;
+	struct probe *probe = arg;
+	size_t take = PROBE_BODY_MAX - probe->len;
+
+	(void)size;
+	if (take > n)
+		take = n;
+	memcpy(probe->body + probe->len, bytes, take);
+	probe->len += take;
+	return n;
 }
 
 /*
- * One `GET /` in HTTP/1.1. Nothing is told and nothing believed, so the server's certificate is not
- * looked at: only what is spoken there is asked.
+ * One `GET /version` in HTTP/1.1, which every port of etcd answers, also those that are not for its
+ * clients (etcd's server/etcdserver/api/etcdhttp). Nothing is told, so the server's certificate is
+ * not looked at: only what is spoken there is asked.
  */
 static void probe_get(struct probe *probe, const struct http_endpoint *e,
 	const struct http_settings *settings, bool tls, int64_t limit_ms)
@@ -359,7 +377,7 @@ static void probe_get(struct probe *probe, const struct http_endpoint *e,
 	if (!easy)
 		return;
 	str_init(&url, 4096);
-	str_addf(&url, "%s%s/", tls ? "https" : "http", rest ? rest : "");
+	str_addf(&url, "%s%s/version", tls ? "https" : "http", rest ? rest : "");
 	http_setup(easy, &as, settings);
 	curl_easy_setopt(easy, CURLOPT_URL, url.s);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -367,14 +385,29 @@ static void probe_get(struct probe *probe, const struct http_endpoint *e,
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, probe->detail);
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, probe_discard);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, probe_body);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, probe);
 	probe->rc = curl_easy_perform(easy);
 	if (probe->rc == CURLE_OK)
 		curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &probe->status);
 	curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME, &handshake);
 	probe->tls = handshake > 0;
+	probe->etcd = strstr(probe->body, "\"etcdserver\"") != NULL;
 	curl_easy_cleanup(easy);
 	str_release(&url);
+}
+
+static int diagnose_http1(struct err *err, const struct http_endpoint *e, const struct probe *probe)
+{
+	if (probe->etcd)
+		return err_set(err, ERR_PROTO,
+			"%s is a port of etcd, and not the one for its clients: it is for its "
+			"peers, or for HTTP alone. Name one of listen-client-urls, mostly 2379",
+			e->text);
+	return err_set(err, ERR_PROTO,
+		"%s speaks HTTP/1.1%s (status %ld) and no HTTP/2: that is no etcd, or a proxy "
+		"before it. Check the endpoint",
+		e->text, probe->tls ? " over TLS" : "", probe->status);
 }
 
 static int diagnose_tls(struct err *err, const struct http_endpoint *e,
@@ -391,19 +424,17 @@ static int diagnose_tls(struct err *err, const struct http_endpoint *e,
 		return code;
 	}
 	if (tls->status)
-		return err_set(err, ERR_PROTO,
-			"%s speaks HTTP/1.1 over TLS (status %ld) and no HTTP/2: that is no etcd, "
-			"or a proxy "
-			"before it. Check the endpoint",
-			e->text, tls->status);
+		return diagnose_http1(err, e, tls);
 	probe_get(&plain, e, settings, false, limit_ms / 2);
 	if (!tls->tls && plain.status)
 		return err_set(err, ERR_TLS,
 			"%s does not speak TLS: write the endpoint with http://, or switch TLS on "
 			"there",
 			e->text);
-	return err_set(
-		err, ERR_TLS, "%s took the connection and hung up on the TLS handshake", e->text);
+	return err_set(err, ERR_TLS,
+		"%s took the connection and hung up on the TLS handshake: it speaks no TLS, or a "
+		"proxy there has nothing behind it, or it is no etcd. Check the endpoint",
+		e->text);
 }
 
 static int diagnose_plain(struct err *err, const struct http_endpoint *e,
@@ -416,16 +447,12 @@ static int diagnose_plain(struct err *err, const struct http_endpoint *e,
 			err, ERR_TLS, "%s speaks TLS: write the endpoint with https://", e->text);
 	probe_get(&plain, e, settings, false, limit_ms / 2);
 	if (plain.status)
-		return err_set(err, ERR_PROTO,
-			"%s speaks HTTP/1.1 (status %ld) and no HTTP/2: that is no etcd, or a "
-			"proxy before "
-			"it. Check the endpoint",
-			e->text, plain.status);
-	if (plain.rc == CURLE_GOT_NOTHING || plain.rc == CURLE_RECV_ERROR)
+		return diagnose_http1(err, e, &plain);
+	if (plain.rc == CURLE_GOT_NOTHING || plain.rc == CURLE_RECV_ERROR ||
+		plain.rc == CURLE_SEND_ERROR || plain.rc == CURLE_COULDNT_CONNECT)
 		return err_set(err, ERR_CONNECT,
 			"%s takes connections and closes them without a word: a proxy with nothing "
-			"behind it, or "
-			"no etcd. Check the endpoint",
+			"behind it, a server that stops, or no etcd. Check the endpoint",
 			e->text);
 	return err_set(err, ERR_PROTO,
 		"%s took the connection and speaks no HTTP/2: that is no etcd. Check the endpoint",

@@ -155,7 +155,7 @@ bool http_began(CURL *easy, const struct http_endpoint *e);
 
 /*
  * What listens at an endpoint that did not speak HTTP/2, found out by one plain request each in
- * HTTP/1.1 and in TLS (`GET /`, no credentials, answers thrown away): fills err with it and returns
+ * HTTP/1.1 and in TLS (`GET /version`, no credentials): fills err with it and returns
  * its code. Takes at most limit_ms.
  */
 int http_diagnose(struct err *err, const struct http_endpoint *e,

@@ -12,7 +12,8 @@ enum {
 	CONNECT_LEAST_MS = 300,
 	STATUS_LIMIT_MS = 2000,
 	SLICE_MS = 50, /* no step waits longer without listening to whoever wakes us */
-	ERRORS_MAX = 600
+	ERRORS_MAX = 600,
+	MORE_MAX = 24 /* "; and 4 more" */
 };
 
 /* ---- driving ---- */
@@ -41,14 +42,15 @@ int etcd_run_beside(struct etcd *e, const bool *done, int64_t deadline_ms, bool 
 	void *arg, struct err *err)
 {
 	bool more = work != NULL; /* after the first step, which sends what is to be sent */
+	int64_t begun_ms = http_loop_now_ms(e->loop);
 
 	while (!*done) {
 		int64_t until_ms = more ? 0 : deadline_ms + 2 * SLICE_MS;
 		int rc;
 
 		if (http_loop_now_ms(e->loop) > deadline_ms + SLICE_MS)
-			return err_set(err, ERR_TIMEOUT, "%s did not answer in time",
-				e->members[e->current].endpoint.text);
+			return grpc_channel_late(etcd_channel(e),
+				(double)(http_loop_now_ms(e->loop) - begun_ms) / 1000, err);
 		/* The calls have the deadline themselves, and say better what did not happen. */
 		rc = etcd_step(e, until_ms, err);
 		if (rc)
@@ -274,12 +276,27 @@ static int connect_member(
 	return m->answered && !m->leader_id;
 }
 
-static int connect_summary(const struct etcd *e, struct err *err)
+int etcd_none_answers(const struct etcd *e, size_t first, int rc, struct err *err)
 {
-	if (e->n_members > 1 && err->code != ERR_CANCELLED)
-		return err_prefix(
-			err, "none of the %zu endpoints answers; the last one", e->n_members);
-	return err->code;
+	struct str all;
+	size_t i;
+
+	if (e->n_members == 1)
+		return err_set(err, (enum err_code)rc, "%s", e->members[0].error);
+	str_init(&all, ERR_TEXT_MAX);
+	str_addf(&all, "none of the %zu endpoints answers: ", e->n_members);
+	for (i = 0; i < e->n_members; i++) {
+		const char *why = e->members[(first + i) % e->n_members].error;
+
+		if (i && all.len + strlen(why) + MORE_MAX > ERR_TEXT_MAX) {
+			str_addf(&all, "; and %zu more", e->n_members - i);
+			break;
+		}
+		str_addf(&all, "%s%s", i ? "; " : "", why);
+	}
+	err_set(err, (enum err_code)rc, "%s", all.s);
+	str_release(&all);
+	return rc;
 }
 
 /* Tries the endpoints in turn, from the present one on, each with its share of the time. */
@@ -299,11 +316,13 @@ static int connect_any(struct etcd *e, int64_t deadline_ms, struct err *err)
 		rc = connect_member(e, &e->members[at], now_ms + share, err);
 		if (rc == 0 || rc == ERR_CANCELLED)
 			return rc;
+		if (rc < 0)
+			member_text(&e->members[at].error, err->text);
 		if (rc > 0 && leaderless == e->n_members)
 			leaderless = at;
 	}
 	if (leaderless == e->n_members)
-		return connect_summary(e, err);
+		return etcd_none_answers(e, first, rc, err);
 	e->current = leaderless;
 	return err_set(err, ERR_BUSY,
 		"%s answers, and knows no leader: the cluster has lost its quorum, or elects",

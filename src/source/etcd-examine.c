@@ -28,7 +28,10 @@ void etcd_examine_member(const struct etcd *e, const struct etcd_member *m, stru
 	struct str shown;
 
 	if (m->error) {
-		report_add(report, "fail", "endpoint", NULL, "%s: %s", m->endpoint.text, m->error);
+		bool named = strstr(m->error, m->endpoint.text) != NULL;
+
+		report_add(report, "fail", "endpoint", NULL, "%s%s%s",
+			named ? "" : m->endpoint.text, named ? "" : ": ", m->error);
 		return;
 	}
 	if (!m->answered) {
@@ -156,7 +159,9 @@ static int examine_all(struct etcd *e, struct report *report, struct err *err)
 		return rc;
 	e->cluster_id = e->members[e->current].cluster_id;
 	etcd_ask_members(e, true);
-	settle_ms = http_loop_now_ms(e->loop) + EXAMINE_SHARE_MS;
+	settle_ms = (http_loop_now_ms(e->loop) + deadline_ms) / 2;
+	if (settle_ms > http_loop_now_ms(e->loop) + EXAMINE_SHARE_MS)
+		settle_ms = http_loop_now_ms(e->loop) + EXAMINE_SHARE_MS;
 	while (!etcd_members_settled(e) && http_loop_now_ms(e->loop) < settle_ms && !rc)
 		rc = etcd_step(e, settle_ms, err);
 	for (i = 0; i < e->n_members && !rc; i++)

@@ -142,6 +142,8 @@ int etcd_connect(struct etcd *e, int64_t deadline_ms, struct err *err);
  * one. */
 void etcd_disconnect(struct etcd *e, bool rotate);
 struct grpc_channel *etcd_channel(const struct etcd *e);
+/* Fills err with why none of the members answers (each has its error), from the first on. */
+int etcd_none_answers(const struct etcd *e, size_t first, int rc, struct err *err);
 /* Drives all calls until *done. ERR_CANCELLED when we are stopping, ERR_TIMEOUT at the deadline. */
 int etcd_run(struct etcd *e, const bool *done, int64_t deadline_ms, struct err *err);
 /* The same, and work is called again and again meanwhile: it returns whether there is more to do at

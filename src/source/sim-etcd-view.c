@@ -218,10 +218,7 @@ static int no_member(const struct etcd *e, struct err *err)
 		if (e->members[i].answered)
 			return err_set(err, ERR_TIMEOUT, "%s did not answer in time",
 				e->members[i].endpoint.text);
-	err_set(err, ERR_CONNECT, "%s", e->members[e->n_members - 1].error);
-	if (e->n_members > 1)
-		err_prefix(err, "none of the %zu endpoints answers; the last one", e->n_members);
-	return ERR_CONNECT;
+	return etcd_none_answers(e, e->current, ERR_CONNECT, err);
 }
 
 int sim_etcd_connect(struct sim_etcd_own *own, const struct world *w, struct err *err)

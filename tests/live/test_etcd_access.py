@@ -5,9 +5,8 @@ import time
 import unittest
 
 from etcd_rows import Watching, config, picture, source_error
-from servers import (Authority, Etcd, Garbage, Home, endless_server, free_port, html_server, http1_server, lease_hex,
-                     on_each,
-                     redirect_server, silent_server)
+from servers import (Authority, BlackHole, Etcd, Garbage, Home, Proxy, endless_server, free_port, html_server,
+                     http1_server, lease_hex, on_each, redirect_server, silent_server)
 
 
 class Password(unittest.TestCase):
@@ -168,6 +167,43 @@ class NoEtcd(unittest.TestCase):
         self.assertRegex(error, words)
         self.assertLess(took, 10)
         return error
+
+    def test_nothing_comes_back(self):
+        hole = BlackHole()
+        self.addCleanup(hole.close)
+        self.says(hole, r"did not answer within \d\.\d s: no connection came about", "--timeout", "2")
+
+    def test_the_port_of_its_peers(self):
+        with Etcd("current") as etcd:
+            error, code, _ = source_error(config(etcd, endpoints=[etcd.members[0].peer_url]))
+        self.assertEqual(code, 69)
+        self.assertRegex(error, "is a port of etcd, and not the one for its clients.*2379")
+
+    def test_each_of_several_is_told(self):
+        hole, free = BlackHole(), free_port()
+        self.addCleanup(hole.close)
+        urls = [f"http://{hole.address}", f"http://127.0.0.1:{free}"]
+        error, _, _ = source_error(config(None, endpoints=urls), "--timeout", "2")
+        self.assertRegex(error, rf"none of the 2 endpoints answers: http://{hole.address} did not answer within \d\.\d s: no connection")
+        self.assertIn(f"can't connect to http://127.0.0.1:{free}: Connection refused", error)
+        error, _, _ = source_error(config(None, endpoints=[f"http://127.0.0.1:{free_port()}" for _ in range(9)]))
+        self.assertRegex(error, "none of the 9 endpoints answers: .*; and [3-6] more$")
+
+    def test_the_doctor_looks_past_one_that_is_not_there(self):
+        hole = BlackHole()
+        self.addCleanup(hole.close)
+        with Etcd() as etcd, Home(config(etcd, endpoints=[f"http://{hole.address}", etcd.url])) as home:
+            done = home.baton("doctor", "--timeout", "2")
+        self.assertRegex(done.out, rf"fail +endpoint +http://{hole.address} did not answer within \d\.\d s: no connection came about")
+        self.assertRegex(done.out, f"ok +endpoint +{etcd.url}: etcd 3")
+        self.assertRegex(done.out, "ok +alarm")
+
+    def test_a_connection_that_is_cut_off_at_once(self):
+        road = Proxy(free_port())
+        self.addCleanup(road.close)
+        road.refuse()
+        error, _, _ = source_error(config(None, endpoints=[f"http://{road.address}"]))
+        self.assertRegex(error, f"{road.address} takes connections and (cuts them off at once|closes them without a word)")
 
     def test_nobody_listens(self):
         error, code, took = source_error(config(None, endpoints=[f"http://127.0.0.1:{free_port()}"]))
