@@ -107,18 +107,34 @@ int text_cp_width(uint32_t cp)
 	return wcwidth((wchar_t)cp);
 }
 
-/* How many bytes at the beginning are printable ASCII, eight at a time: mostly all. */
-static size_t text_plain(const char *s, size_t len)
+/* Whether eight bytes are printable ASCII: no byte above 0x7f; none below 0x20 (a borrow sets its
+ * top bit); none 0x7f. */
+static bool word_is_plain(const char *s)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-	size_t i = 0;
 	uint64_t word;
 
-	for (; i + sizeof(word) <= len; i += sizeof(word)) {
-		memcpy(&word, s + i, sizeof(word));
-		/* No byte above 0x7f; none below 0x20 (a borrow sets its top bit); none 0x7f. */
-		if ((word | (word - 0x20 * ones) | (word + ones)) & tops)
-			break;
+	memcpy(&word, s, sizeof(word));
+	return !((word | (word - 0x20 * ones) | (word + ones)) & tops);
+}
+
+/* How many bytes at the beginning are printable ASCII: mostly all. */
+static size_t text_plain(const char *s, size_t len)
+{
+	size_t i = 0;
+
+	for (; i + 8 <= len && word_is_plain(s + i); i += 8)
+		;
+	/* The last eight may overlap those before; so may two halves of less. */
+	if (len >= 8 && len - i < 8 && word_is_plain(s + len - 8))
+		return len;
+	if (len >= 4 && len < 8) {
+		char both[8];
+
+		memcpy(both, s, 4);
+		memcpy(both + 4, s + len - 4, 4);
+		if (word_is_plain(both))
+			return len;
 	}
 	while (i < len && s[i] >= 0x20 && s[i] < 0x7f)
 		i++;

@@ -133,6 +133,7 @@ void remembered_set_previous(
 
 enum {
 	OPENED_MOST = 256,
+	TABLE_FROM = 8,   /* so few entries are looked through one by one */
 	OPEN = INT32_MIN, /* the bit in a place */
 	LOG_MOST = 256 * 1024 * 1024,
 	GARBAGE_LEAST = 256 * 1024,
@@ -317,6 +318,7 @@ static void log_compact(struct memory *m)
 }
 
 static void memory_forget(struct memory *m, size_t n);
+static void memory_make_room(struct memory *m, size_t more);
 
 void memory_settle(struct memory *m)
 {
@@ -447,11 +449,24 @@ static uint32_t slot_of(uint32_t hash, size_t number)
 	return (hash & UINT32_C(0xff000000)) | (uint32_t)(number + 1);
 }
 
+/* The number of the entry of that id, or SIZE_MAX. */
+static size_t memory_number(const struct memory *m, struct slice id)
+{
+	size_t i;
+
+	if (m->size)
+		return (size_t)(m->table[memory_slot(m, id, memory_hash(m, id))] & 0xffffff) - 1;
+	for (i = 0; i < m->n; i++)
+		if (has_id(m, i, id))
+			return i;
+	return SIZE_MAX;
+}
+
 struct remembered *memory_get(struct memory *m, struct slice id)
 {
-	uint32_t slot = m->n ? m->table[memory_slot(m, id, memory_hash(m, id))] : 0;
+	size_t number = memory_number(m, id);
 
-	return slot ? entry_open(m, (slot & 0xffffff) - 1) : NULL;
+	return number == SIZE_MAX ? NULL : entry_open(m, number);
 }
 
 struct remembered *memory_find(struct memory *m, const char *id)
@@ -480,16 +495,36 @@ void memory_reserve(struct memory *m, size_t n)
 {
 	size_t size = m->size ? m->size : 16;
 
+	if (n > m->room) {
+		m->room = n > m->room + m->room / 2 ? n : m->room + m->room / 2;
+		m->places = xrealloc(m->places, m->room, sizeof(*m->places));
+	}
+	if (n <= TABLE_FROM && !m->size)
+		return;
 	/* Seven eighths full: the bits in the slots make long probes cheap, and a small table stays
 	 * in the cache. */
 	while (n * 8 > size * 7)
 		size *= 2;
 	if (size != m->size)
 		memory_rehash(m, size);
-	if (n > m->room) {
-		m->room = n > m->room + m->room / 2 ? n : m->room + m->room / 2;
-		m->places = xrealloc(m->places, m->room, sizeof(*m->places));
-	}
+}
+
+/* Gives the next entry its number, which is returned; SIZE_MAX: one of that id is there. */
+static size_t memory_add(struct memory *m, struct slice id)
+{
+	uint32_t hash;
+	size_t slot;
+
+	memory_make_room(m, 1);
+	memory_reserve(m, m->n + 1);
+	if (!m->size)
+		return memory_number(m, id) == SIZE_MAX ? m->n++ : SIZE_MAX;
+	hash = memory_hash(m, id);
+	slot = memory_slot(m, id, hash);
+	if (m->table[slot])
+		return SIZE_MAX;
+	m->table[slot] = slot_of(hash, m->n);
+	return m->n++;
 }
 
 void memory_take_over(struct memory *m, struct memory *from)
@@ -571,7 +606,8 @@ static void memory_forget(struct memory *m, size_t n)
 		m->places[i - n] = all[i].place;
 	free(all);
 	m->n -= n;
-	memory_rehash(m, m->size);
+	if (m->size)
+		memory_rehash(m, m->size);
 	m->dirty = true;
 }
 
@@ -594,18 +630,11 @@ void memory_shrink(struct memory *m)
 
 bool memory_insert(struct memory *m, struct remembered *r)
 {
-	struct slice id = { r->id, r->id_len };
-	uint32_t hash;
-	size_t slot;
+	size_t number = memory_add(m, (struct slice){ r->id, r->id_len });
 
-	memory_make_room(m, 1);
-	memory_reserve(m, m->n + 1);
-	hash = memory_hash(m, id);
-	slot = memory_slot(m, id, hash);
-	if (m->table[slot])
+	if (number == SIZE_MAX)
 		return false;
-	m->table[slot] = slot_of(hash, m->n);
-	entry_opened(m, m->n++, r, 0, 0);
+	entry_opened(m, number, r, 0, 0);
 	m->dirty = true;
 	return true;
 }
@@ -613,18 +642,12 @@ bool memory_insert(struct memory *m, struct remembered *r)
 bool memory_insert_packed(
 	struct memory *m, const unsigned char *entry, size_t len, const struct packed_parts *parts)
 {
-	uint32_t hash;
-	size_t slot;
+	size_t number = memory_add(m, parts->look.id);
 
-	memory_make_room(m, 1);
-	memory_reserve(m, m->n + 1);
-	hash = memory_hash(m, parts->look.id);
-	slot = memory_slot(m, parts->look.id, hash);
-	if (m->table[slot])
+	if (number == SIZE_MAX)
 		return false;
 	log_reserve(m, 1 + len + SPARE_LATER);
-	m->table[slot] = slot_of(hash, m->n);
-	m->places[m->n++] = (uint32_t)m->log_len;
+	m->places[number] = (uint32_t)m->log_len;
 	m->log[m->log_len] = SPARE_LATER;
 	memcpy(m->log + m->log_len + 1, entry, len);
 	m->log_len += 1 + len + SPARE_LATER;

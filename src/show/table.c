@@ -50,27 +50,8 @@ void table_join(struct table *table, struct table *part)
 void table_row(struct table *table, const char *color)
 {
 	table->color = color;
-	table->n_cells = table->cell_at = 0;
+	table->n_cells = table->spaces = 0;
 	str_clear(&table->texts);
-}
-
-static const char *cell_text(const struct table *table, const struct table_cell *cell)
-{
-	return cell->text ? cell->text : table->texts.s + cell->at;
-}
-
-static void table_measure(struct table *table)
-{
-	size_t i;
-
-	for (i = 0; i < table->n_columns; i++) {
-		const struct table_cell *cell = &table->cells[i];
-
-		if (cell->width > table->width[i])
-			table->width[i] = cell->width;
-		if (cell->len > 1 || (cell->len && *cell_text(table, cell) != '-'))
-			table->filled[i] = true;
-	}
 }
 
 /* ---- how wide each column is printed ---- */
@@ -172,80 +153,86 @@ static size_t table_cut(const char *text, size_t len, size_t room, bool utf8, st
 	return used + 1;
 }
 
-static void table_print_cell(const struct table *table, size_t i, bool last)
+/* Spaces wait for a text behind them: none stand at the end of a line. */
+static void table_print_cell(
+	struct table *table, size_t i, const char *text, size_t len, size_t width)
 {
-	const struct table_cell *cell = &table->cells[i];
-	const char *text = cell_text(table, cell);
-	size_t room = table->shown[i], width = cell->width;
+	size_t room = table->shown[i];
 	bool right = table->columns[i].right;
 
+	if (!len) {
+		table->spaces += room;
+		return;
+	}
+	if (right && width < room)
+		table->spaces += room - width;
+	out_spaces(table->out, table->spaces);
+	table->spaces = 0;
 	if (width > room && table->style.columns) {
-		width = table_cut(text, cell->len, room, table->style.utf8, table->out);
+		width = table_cut(text, len, room, table->style.utf8, table->out);
 		right = false;
 	} else {
-		if (right && width < room)
-			out_spaces(table->out, room - width);
-		out_mem(table->out, text, cell->len);
+		out_mem(table->out, text, len);
 	}
-	if (!right && !last && width < room)
-		out_spaces(table->out, room - width);
+	if (!right && width < room)
+		table->spaces = room - width;
 }
 
-static void table_print_row(const struct table *table)
+static bool table_is_first(const struct table *table, size_t i)
 {
-	size_t i, last = table->n_columns;
-	bool first = true;
-
-	/* No spaces behind the last column that has a text. */
-	while (last > 0 && (!table->shown[last - 1] || !table->cells[last - 1].len))
-		last--;
-	for (i = 0; i < last; i++) {
-		if (!table->shown[i])
-			continue;
-		if (!first)
-			out_spaces(table->out, TABLE_GAP);
-		first = false;
-		table_print_cell(table, i, i + 1 == last);
-	}
+	while (i-- > 0)
+		if (table->shown[i])
+			return false;
+	return true;
 }
 
-static void table_end_row(struct table *table)
+static void table_print_next(struct table *table, size_t i, const char *text, size_t len)
 {
 	const char *color = table->style.color ? table->color : NULL;
 
-	if (!table->out) {
-		table_measure(table);
-		return;
-	}
-	if (color)
+	if (!i && color)
 		out_text(table->out, color);
-	table_print_row(table);
+	if (table->shown[i]) {
+		if (!table_is_first(table, i))
+			table->spaces += TABLE_GAP;
+		table_print_cell(table, i, text, len, text_width_mem(text, len));
+	}
+	if (i + 1 < table->n_columns)
+		return;
 	if (color)
 		out_text(table->out, "\033[0m");
 	out_char(table->out, '\n');
 }
 
-static void table_add(struct table *table, const char *text, size_t at, size_t len)
+static void table_measure(struct table *table, size_t i, const char *text, size_t len)
 {
-	struct table_cell *cell = &table->cells[table->n_cells++];
+	size_t width = text_width_mem(text, len);
 
-	*cell = (struct table_cell){ .text = text, .at = at, .len = len };
-	cell->width = text_width_mem(cell_text(table, cell), len);
-	if (table->n_cells == table->n_columns)
-		table_end_row(table);
+	if (width > table->width[i])
+		table->width[i] = width;
+	if (len > 1 || (len && *text != '-'))
+		table->filled[i] = true;
+}
+
+static void table_add(struct table *table, const char *text, size_t len)
+{
+	size_t i = table->n_cells++;
+
+	if (table->out)
+		table_print_next(table, i, text, len);
+	else
+		table_measure(table, i, text, len);
 }
 
 void table_cell(struct table *table)
 {
-	size_t at = table->cell_at;
-
-	table->cell_at = table->texts.len;
-	table_add(table, NULL, at, table->texts.len - at);
+	table_add(table, table->texts.s, table->texts.len);
+	str_clear(&table->texts);
 }
 
 void table_text(struct table *table, const char *text)
 {
-	table_add(table, text, 0, strlen(text));
+	table_add(table, text, strlen(text));
 }
 
 void table_print(struct table *table, const struct show_style *style, struct out *out)

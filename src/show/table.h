@@ -24,20 +24,14 @@ enum {
 	TABLE_COLUMNS_MAX = 16
 };
 
-/* A cell of the row that is told, and its columns on a terminal. */
-struct table_cell {
-	const char *text; /* borrowed; NULL: it stands in the texts */
-	size_t at, len, width;
-};
-
 struct table {
 	const struct table_column *columns;
 	size_t n_columns;
 	/* the row that is told */
-	struct str texts;
-	struct table_cell cells[TABLE_COLUMNS_MAX];
-	size_t n_cells, cell_at; /* cell_at: where the next one begins in the texts */
-	const char *color;       /* an SGR sequence, or NULL */
+	struct str texts;  /* of its next cell */
+	size_t n_cells;    /* those that were told */
+	size_t spaces;     /* that stand before the next text, if there is one */
+	const char *color; /* an SGR sequence, or NULL */
 	/* the widest of each column, and whether any row has a text in it */
 	size_t width[TABLE_COLUMNS_MAX];
 	bool filled[TABLE_COLUMNS_MAX];
@@ -55,8 +49,7 @@ void table_part(const struct table *table, struct table *part, struct out *out);
 void table_join(struct table *table, struct table *part);
 
 /* Starts a row; then n_columns times a cell: text is added to table->texts, and table_cell ends it;
- * or table_text gives it as a whole, which must stay as long as the row. The last one ends the row.
- */
+ * or table_text gives it as a whole. The last one ends the row. */
 void table_row(struct table *table, const char *color);
 void table_cell(struct table *table);
 void table_text(struct table *table, const char *text);
