@@ -51,7 +51,7 @@ struct grpc_call {
 	int64_t started_ms, deadline_ms;
 	int32_t id; /* of its stream; 0: none (yet) */
 	bool *left; /* the request's `sent`; NULL */
-	bool open, secret, paused;
+	bool open, many, secret, paused;
 	unsigned launched; /* how often its stream was begun */
 	bool answered;     /* a response's headers came */
 	long http_status;
@@ -422,7 +422,7 @@ static void call_judge(struct grpc_call *call, struct grpc_result *result)
 		err_set(&result->err, ERR_PROTO, "%s broke off in the middle of an answer", where);
 	else if (call->status < 0)
 		err_set(&result->err, ERR_PROTO, "%s ended an answer without a status", where);
-	else if (!call->open && call->frames.n != 1)
+	else if (!call->open && (call->many ? !call->frames.n : call->frames.n != 1))
 		err_set(&result->err, ERR_PROTO, "%s answered with %s", where,
 			call->frames.n ? "several messages where one belongs"
 				       : "no message, and says that all is well");
@@ -663,6 +663,7 @@ static void call_fill(struct grpc_call *call, const struct grpc_request *request
 	call->started_ms = http_loop_now_ms(call->ch->loop);
 	call->deadline_ms = request->deadline_ms;
 	call->open = request->open;
+	call->many = request->many;
 	call->secret = request->secret;
 	call->left = request->sent;
 	call->launched = 0;

@@ -53,6 +53,7 @@ struct grpc_request {
 	const void *body;     /* one message; copied */
 	size_t len;
 	bool open;   /* a stream whose upload stays open (grpc_send); body may be NULL then */
+	bool many;   /* the answer is a stream of messages, at least one */
 	bool secret; /* the body is wiped from memory when it was sent */
 	size_t max_message;  /* the largest message to take */
 	int64_t deadline_ms; /* our monotonic clock; INT64_MAX: none */

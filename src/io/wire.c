@@ -41,7 +41,8 @@ static ptrdiff_t wire_fixed(const unsigned char *bytes, size_t len, size_t width
 	return (ptrdiff_t)width;
 }
 
-ptrdiff_t wire_read(const unsigned char *bytes, size_t len, struct wire_field *ret)
+/* All of a field but the bytes of WIRE_BYTES. */
+static ptrdiff_t wire_head(const unsigned char *bytes, size_t len, struct wire_field *ret)
 {
 	struct wire_field f = { 0 };
 	uint64_t tag, value = 0;
@@ -70,6 +71,19 @@ ptrdiff_t wire_read(const unsigned char *bytes, size_t len, struct wire_field *r
 		if (value > PTRDIFF_MAX / 2)
 			return -1;
 		f.len = (size_t)value;
+	}
+	*ret = f;
+	return at;
+}
+
+ptrdiff_t wire_read(const unsigned char *bytes, size_t len, struct wire_field *ret)
+{
+	struct wire_field f;
+	ptrdiff_t at = wire_head(bytes, len, &f);
+
+	if (at <= 0)
+		return at;
+	if (f.type == WIRE_BYTES) {
 		/* The length is told also when the bytes are not there yet: a splitter's cap looks
 		 * at it. */
 		if (f.len > len - (size_t)at) {
@@ -112,6 +126,8 @@ void wire_splitter_init(struct wire_splitter *s, size_t max,
 	s->max = max;
 	s->field = field;
 	s->arg = arg;
+	s->within = 0;
+	s->left = 0;
 }
 
 void wire_splitter_release(struct wire_splitter *s)
@@ -122,6 +138,33 @@ void wire_splitter_release(struct wire_splitter *s)
 void wire_splitter_begin(struct wire_splitter *s)
 {
 	str_clear(&s->rest);
+	s->left = 0;
+}
+
+/* Steps into the message that begins here; returns how long its head is, 0 where none does. */
+static ptrdiff_t splitter_enter(struct wire_splitter *s, const unsigned char *p, size_t len)
+{
+	struct wire_field f = { 0 };
+	ptrdiff_t n;
+
+	if (!s->within || s->left)
+		return 0;
+	n = wire_head(p, len, &f);
+	if (n <= 0 || f.number != s->within || f.type != WIRE_BYTES)
+		return 0;
+	s->left = f.len;
+	return n;
+}
+
+/* Of a field that was taken: 0, or ERR_PROTO when it ends behind the message that it is in. */
+static int splitter_left(struct wire_splitter *s, size_t n, struct err *err)
+{
+	if (!s->left)
+		return 0;
+	if (n > s->left)
+		return err_set(err, ERR_PROTO, "a field that ends behind its message");
+	s->left -= n;
+	return 0;
 }
 
 /* Hands over all whole fields; returns how many bytes they take, or a negative code. */
@@ -132,9 +175,14 @@ static ptrdiff_t splitter_take(
 
 	while (at < len) {
 		struct wire_field f = { 0 };
-		ptrdiff_t n = wire_read(p + at, len - at, &f);
+		ptrdiff_t n = splitter_enter(s, p + at, len - at);
 		int rc;
 
+		if (n) {
+			at += (size_t)n;
+			continue;
+		}
+		n = wire_read(p + at, len - at, &f);
 		if (n < 0)
 			return err_set(err, ERR_PROTO, "bytes that are no protobuf message");
 		if (f.len > s->max)
@@ -144,7 +192,9 @@ static ptrdiff_t splitter_take(
 		if (n == 0)
 			break;
 		at += (size_t)n;
-		rc = s->field(s->arg, &f, err);
+		rc = splitter_left(s, (size_t)n, err);
+		if (!rc)
+			rc = s->field(s->arg, &f, err);
 		if (rc)
 			return rc;
 	}
@@ -173,7 +223,7 @@ int wire_splitter_feed(struct wire_splitter *s, const void *bytes, size_t len, s
 
 int wire_splitter_end(struct wire_splitter *s, struct err *err)
 {
-	if (!s->rest.len)
+	if (!s->rest.len && !s->left)
 		return 0;
 	return err_set(err, ERR_PROTO, "a message that breaks off within a field");
 }

@@ -51,6 +51,9 @@ bool wire_next(struct wire *w, struct wire_field *ret);
 struct wire_splitter {
 	struct str rest; /* the beginning of a field whose end has not come */
 	size_t max;
+	uint32_t within; /* a field of this number is a message, and is taken apart itself instead
+			    of handed over; 0: none is */
+	size_t left;     /* of that one, bytes that have not been taken */
 	int (*field)(void *arg, const struct wire_field *f, struct err *err);
 	void *arg;
 };

@@ -19,7 +19,9 @@ enum {
 	PAGE_LEAST = 500,
 	PAGE_LAST = 4000,
 	PAGE_MOST = 16000, /* so that the server works on the next one while we do on this one */
+	BIT_KEYS = 2000,   /* a stream is taken by as many at a time */
 	PAGE_BYTES = 24 * 1024 * 1024,
+	UNTOLD_MOST = PAGE_LAST, /* more of them wait in the connection, not in our memory */
 	REASON_SHOWN = 200,
 };
 
@@ -60,20 +62,38 @@ static int64_t page_limit(const struct etcd_range *range)
 	return limit < PAGE_LEAST ? PAGE_LEAST : limit;
 }
 
-static bool page_idle(void *arg)
-{
-	const struct etcd_range *range = arg;
+/* What is done beside an answer that is awaited. */
+struct reading {
+	struct etcd *e;
+	struct etcd_range *range;
+	int64_t n; /* of a stream, the keys for which between was called */
+};
 
-	return range->idle(range->arg, range);
+static bool read_beside(void *arg)
+{
+	struct reading *reading = arg;
+	struct etcd_range *range = reading->range;
+	bool more;
+
+	if (range->stream && range->between && range->n >= reading->n + BIT_KEYS) {
+		reading->n = range->n;
+		range->between(range->arg, range);
+	}
+	do
+		more = range->idle(range->arg, range);
+	while (more && etcd_store_untold(reading->e->store) > UNTOLD_MOST);
+	return more;
 }
 
-static int read_page(struct etcd *e, struct etcd_range *range, int64_t deadline_ms, struct err *err)
+/* One call: a page, or all in a stream. */
+static int read_call(struct etcd *e, struct etcd_range *range, int64_t deadline_ms, struct err *err)
 {
+	struct reading reading = { .e = e, .range = range };
 	int rc = etcd_range_start(range, etcd_channel(e), deadline_ms, err);
 
 	if (!rc)
-		rc = etcd_run_beside(
-			e, &range->done, deadline_ms, range->idle ? page_idle : NULL, range, err);
+		rc = etcd_run_beside(e, &range->done, deadline_ms, range->idle ? read_beside : NULL,
+			&reading, err);
 	if (rc) {
 		/* The call may be in flight still. */
 		etcd_disconnect(e, false);
@@ -81,25 +101,70 @@ static int read_page(struct etcd *e, struct etcd_range *range, int64_t deadline_
 	}
 	if (range->result.code != GRPC_OK)
 		return etcd_failed(e, range->result.code, &range->result.err, err);
+	if (!range->revision)
+		range->revision = range->header.revision;
 	return 0;
+}
+
+/* RangeStream came with 3.7 (etcdserverpb/rpc.proto). */
+static bool has_streams(const struct etcd_member *m)
+{
+	int major, minor;
+
+	return !m->no_streams && m->version && sscanf(m->version, "%d.%d", &major, &minor) == 2 &&
+	       (major > 3 || (major == 3 && minor >= 7));
+}
+
+/*
+ * The server reads on while we tell what came, and counts nothing; for each page it counts all keys
+ * that are left. *ret_done is false where it is to be read in pages after all.
+ */
+static int read_stream(struct etcd *e, struct etcd_range *range, int64_t deadline_ms,
+	bool *ret_done, struct err *err)
+{
+	struct etcd_member *m = &e->members[e->current];
+	int rc;
+
+	range->stream = *ret_done = range->stream && range->end && has_streams(m);
+	if (!range->stream)
+		return 0;
+	range->limit = range->most + 1;
+	range->header.revision = 0;
+	rc = read_call(e, range, deadline_ms, err);
+	/* A proxy of an older version. */
+	if (rc && range->done && range->result.code == GRPC_UNIMPLEMENTED && !range->n) {
+		m->no_streams = true;
+		range->stream = *ret_done = false;
+		if (err)
+			err_clear(err);
+		return 0;
+	}
+	if (!rc && range->between)
+		range->between(range->arg, range);
+	if (!rc && !range->header.revision)
+		rc = err_set(err, ERR_PROTO, "%s ended a range without saying at which revision",
+			m->endpoint.text);
+	return rc;
 }
 
 int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int64_t deadline_ms,
 	struct err *err)
 {
 	int64_t total = 0;
+	bool whole = false;
 	struct str from;
 	int rc;
 
-	str_init(&from, ETCD_FIELD_MAX);
 	range->most = most;
+	rc = read_stream(e, range, deadline_ms, &whole, err);
+	if (rc || whole)
+		return rc;
+	str_init(&from, ETCD_FIELD_MAX);
 	range->limit = range->end ? PAGE_FIRST : 1;
 	do {
-		rc = read_page(e, range, deadline_ms, err);
+		rc = read_call(e, range, deadline_ms, err);
 		if (rc)
 			break;
-		if (!range->revision)
-			range->revision = range->header.revision;
 		if (range->more)
 			etcd_store_expect(e->store, range->count);
 		total += range->n;
@@ -142,6 +207,7 @@ static int read_scope(struct etcd *e, struct etcd_scope *scope, int64_t *revisio
 	int rc;
 
 	etcd_range_init(&range, read_put, e);
+	range.stream = true;
 	range.idle = read_idle;
 	range.between = read_between;
 	range.key = scope->key;

@@ -187,8 +187,10 @@ int etcd_range_start(
 	struct etcd_range *range, struct grpc_channel *ch, int64_t deadline_ms, struct err *err)
 {
 	Etcdpb__RangeRequest message = ETCDPB__RANGE_REQUEST__INIT;
-	struct grpc_request request = { .method = "/etcdserverpb.KV/Range",
+	struct grpc_request request = { .method = range->stream ? "/etcdserverpb.KV/RangeStream"
+								: "/etcdserverpb.KV/Range",
 		.metadata = require_leader,
+		.many = range->stream,
 		.max_message = ETCD_RANGE_MAX,
 		.deadline_ms = deadline_ms };
 	struct grpc_call *call;
@@ -206,6 +208,8 @@ int etcd_range_start(
 	range->done = range->more = false;
 	range->n = range->count = 0;
 	range->bytes = 0;
+	/* RangeStreamResponse holds one RangeResponse. */
+	range->splitter.within = range->stream ? 1 : 0;
 	call = grpc_start(ch, &request, &range_handler, range, err);
 	str_release(&body);
 	return call ? 0 : ERR_NOMEM;

@@ -39,11 +39,12 @@ struct etcd_range {
 	int64_t limit, revision; /* 0: none, the newest */
 	int64_t most;            /* keys that are taken of one answer; more are an error */
 	bool keys_only;
+	bool stream; /* KV/RangeStream (etcd 3.7): the server sends it bit by bit */
 	void (*kv)(void *arg, const struct etcd_kv *kv);
 	/* While the answer is awaited: does some other work, and returns whether there is more of
 	 * it; NULL. */
 	bool (*idle)(void *arg, const struct etcd_range *range);
-	/* Between two pages; NULL. */
+	/* Between two pages, or bits; NULL. */
 	void (*between)(void *arg, const struct etcd_range *range);
 	void *arg;
 	/* answer */

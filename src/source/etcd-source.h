@@ -35,6 +35,7 @@ struct etcd_member {
 	int64_t asked_ms, read_ms; /* TIME_UNKNOWN: never */
 	int64_t round_trip_ms;
 	bool asking, answered, learner;
+	bool no_streams; /* its version has RangeStream, and something before it has not */
 	uint64_t member_id, leader_id, raft_term, cluster_id;
 	int64_t revision, applied, db_size;
 	char *version, *errors; /* raw; errors NULL: none */
@@ -208,8 +209,9 @@ int etcd_watch_start(struct etcd *e, struct err *err);
 void etcd_watch_more(struct etcd *e);
 void etcd_watch_stop(struct etcd *e);
 /*
- * All pages of a range whose key, end and revision are set (0: the newest; the first page settles
- * it). More than `most` keys: ERR_LIMIT. range->result tells of a failed call.
+ * All of a range, in one stream where range->stream asks for it and the server has that, else in
+ * pages: its key, end and revision are set (0: the newest, which is settled by what comes). More
+ * than `most` keys: ERR_LIMIT. range->result tells of a failed call.
  */
 int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int64_t deadline_ms,
 	struct err *err);

@@ -1004,6 +1004,11 @@ int64_t etcd_store_ignored(const struct etcd_store *store)
 	return store->n_passed + store->n_mute;
 }
 
+size_t etcd_store_untold(const struct etcd_store *store)
+{
+	return store->n_dirty_groups - store->told_groups + store->n_dirty_keys - store->told_keys;
+}
+
 bool etcd_store_changed(const struct etcd_store *store)
 {
 	return store->changed;

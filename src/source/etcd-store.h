@@ -187,6 +187,8 @@ bool etcd_store_tell_some(struct etcd_store *store, const struct etcd_teller *te
  */
 struct etcd_lease *etcd_store_next_unread(
 	struct etcd_store *store, const char *last, size_t last_len);
+/* Names and keys that a first read has brought and that were not told. */
+size_t etcd_store_untold(const struct etcd_store *store);
 bool etcd_store_changed(const struct etcd_store *store);
 /* About so many keys will come: makes the tables large enough at once. */
 void etcd_store_expect(struct etcd_store *store, int64_t n);

@@ -264,6 +264,44 @@ static void test_a_message_split_anywhere(void **state)
 	str_release(&out);
 }
 
+/* What a message of a stream wraps is taken apart as if it stood there itself. */
+static void test_a_message_within_a_message(void **state)
+{
+	static const char bytes[] = "\x20\7\x0a\x10\x0a\2hi\x10\x96\x01\x12\x05world\x18\1\x12\1x";
+	struct wire_splitter s;
+	struct str out;
+	size_t piece, at;
+
+	(void)state;
+	str_init(&out, 1000);
+	wire_splitter_init(&s, 100, count_field, &out);
+	s.within = 1;
+	for (piece = 1; piece < sizeof(bytes); piece++) {
+		str_clear(&out);
+		wire_splitter_begin(&s);
+		for (at = 0; at < sizeof(bytes) - 1; at += piece) {
+			size_t left = sizeof(bytes) - 1 - at;
+
+			assert_int_equal(wire_splitter_feed(
+						 &s, bytes + at, left < piece ? left : piece, NULL),
+				0);
+		}
+		assert_int_equal(wire_splitter_end(&s, NULL), 0);
+		assert_string_equal(out.s, "4:7 1:hi 2:150 2:world 3:1 2:x ");
+	}
+	/* One that ends before its last field, one that ends after the whole, and an empty one. */
+	wire_splitter_begin(&s);
+	assert_int_equal(wire_splitter_feed(&s, "\x0a\3\x0a\2hi", 6, NULL), ERR_PROTO);
+	wire_splitter_begin(&s);
+	assert_int_equal(wire_splitter_feed(&s, "\x0a\5\x0a\2hi", 6, NULL), 0);
+	assert_int_equal(wire_splitter_end(&s, NULL), ERR_PROTO);
+	wire_splitter_begin(&s);
+	assert_int_equal(wire_splitter_feed(&s, "\x0a\0", 2, NULL), 0);
+	assert_int_equal(wire_splitter_end(&s, NULL), 0);
+	wire_splitter_release(&s);
+	str_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_what_is_no_field),
 		cmocka_unit_test(test_a_message_split_anywhere),
+		cmocka_unit_test(test_a_message_within_a_message),
 	};
 
 	text_init_locale();
