@@ -39,6 +39,7 @@ void round_release(struct round *r)
 void round_start(struct round *r, int64_t deadline_ms)
 {
 	r->deadline_ms = deadline_ms;
+	r->partial = false;
 	free(r->degraded);
 	r->degraded = NULL;
 }
@@ -120,6 +121,16 @@ void round_drop(struct round *r, const char *id)
 	session_row_gone(r->session, id);
 }
 
+void round_hide(struct round *r, const char *id)
+{
+	session_row_hidden(r->session, id);
+}
+
+void round_partial(struct round *r)
+{
+	r->partial = true;
+}
+
 static void round_gone(void *arg, const struct singleton *s)
 {
 	struct str *ids = arg;
@@ -137,7 +148,7 @@ void round_end(struct round *r)
 	session_keep_ghosts(r->session);
 	picture_end(&r->session->picture, round_gone, &ids);
 	for (at = 0; at < ids.len; at += strlen(ids.s + at) + 1)
-		session_row_gone(r->session, ids.s + at);
+		(r->partial ? session_row_hidden : session_row_gone)(r->session, ids.s + at);
 	str_release(&ids);
 	r->complete = true;
 }

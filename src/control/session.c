@@ -104,6 +104,13 @@ void session_row_gone(struct session *s, const char *id)
 		picture_remove(&s->picture, id);
 }
 
+void session_row_hidden(struct session *s, const char *id)
+{
+	session_row_held(s, id);
+	memory_observe_hidden(&s->memory, id);
+	picture_remove(&s->picture, id);
+}
+
 void session_keep_ghosts(struct session *s)
 {
 	struct map_entry *e;
@@ -494,9 +501,10 @@ static void session_succeeded(struct session *s)
 	session_judge(s);
 	/* Of what only a part was read, the rest need not have gone. */
 	if (s->round.complete && !s->round.degraded)
-		memory_confirm(&s->memory, session_now_ms(s), session_now_us(s));
+		memory_confirm(&s->memory, session_now_ms(s), session_now_us(s), !s->round.partial);
 	if (first)
-		session_event_first(s, s->round.complete && !s->round.degraded);
+		session_event_first(
+			s, s->round.complete && !s->round.degraded && !s->round.partial);
 	if (s->shared->one_shot)
 		session_tell_past(s);
 	s->picture_ms = session_now_ms(s);

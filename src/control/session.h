@@ -35,6 +35,7 @@ struct round {
 	struct source_cost cost;
 	const struct snapshot *head; /* what was, as a record has it; NULL: this poll tells */
 	bool complete;               /* a full picture was told at least once */
+	bool partial;                /* this poll's lacks rows that may be there */
 };
 
 struct session_shared; /* what sessions share: fleet.c */
@@ -163,6 +164,7 @@ void round_start(struct round *r, int64_t deadline_ms);
 
 /* session.c, for round.c: rows that come and go. */
 void session_row_gone(struct session *s, const char *id);
+void session_row_hidden(struct session *s, const char *id);
 void session_row_held(struct session *s, const char *id);
 void session_keep_ghosts(struct session *s);
 /* Judges some rows of the first picture before it is whole; returns whether there are more. */

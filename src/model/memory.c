@@ -460,7 +460,18 @@ void memory_seen(struct memory *m, int64_t now_us)
 		m->youngest_us = now_us;
 }
 
-void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us)
+void memory_observe_hidden(struct memory *m, const char *id)
+{
+	struct remembered *r = memory_find(m, id);
+
+	if (!r)
+		return;
+	r->last_seen_us = last_confirmed(m, r);
+	r->present = false;
+	m->dirty = true;
+}
+
+void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us, bool whole)
 {
 	struct observed ignored = { 0 };
 	struct remembered *r;
@@ -468,7 +479,8 @@ void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us)
 	size_t pos;
 
 	/* Later on, whoever keeps the picture tells what goes from it. */
-	for (pos = 0; m->confirmed_us == TIME_UNKNOWN && memory_peek(m, pos, &held, &present);
+	for (pos = 0;
+		whole && m->confirmed_us == TIME_UNKNOWN && memory_peek(m, pos, &held, &present);
 		pos++) {
 		size_t at = pos;
 

@@ -185,11 +185,14 @@ void memory_observe_gone(
 bool memory_set_back(struct memory *m, int64_t now_us);
 /* All that is present is seen once more now, though nothing of it changed. */
 void memory_seen(struct memory *m, int64_t now_us);
+/* It can't be seen any more: what is remembered of it was so when it was seen last. */
+void memory_observe_hidden(struct memory *m, const char *id);
 /*
  * Notes that a full picture was read, the rows of which that changed were observed. What an earlier
- * run saw held, and this picture does not have, went meanwhile: it is seen to be free now.
+ * run saw held, and this picture does not have, went meanwhile: it is seen to be free now. whole
+ * false: it lacks rows that may be there, and nothing went.
  */
-void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us);
+void memory_confirm(struct memory *m, int64_t now_ms, int64_t now_us, bool whole);
 /*
  * Notes that a role was seen held twice at once, and by whom, in a text that the memory keeps as
  * its holder's key. last_seen_us tells when that was last so, holder_since_us since when.

@@ -22,7 +22,9 @@ struct kube_store {
 	struct kube_lease_seen **dirty_leases;
 	size_t n_dirty_crons, cap_dirty_crons, n_dirty_leases, cap_dirty_leases;
 	struct str dropped; /* paths, each ended by a NUL */
-	size_t n_soft;      /* of the dirty Leases */
+	struct str hidden;  /* the same, of what can't be seen any more */
+	bool hiding;
+	size_t n_soft; /* of the dirty Leases */
 	size_t n_heartbeats, n_cronjobs, n_jobs;
 	bool nodes_known;
 	struct kube_now now;
@@ -163,7 +165,7 @@ void kube_store_touch_lease(struct kube_store *s, struct kube_lease_seen *lease)
 
 static void drop_path(struct kube_store *s, const char *path)
 {
-	str_add_mem(&s->dropped, path, strlen(path) + 1);
+	str_add_mem(s->hiding ? &s->hidden : &s->dropped, path, strlen(path) + 1);
 }
 
 /* ---- pods ---- */
@@ -892,6 +894,14 @@ void kube_store_sweep(
 	str_release(&gone);
 }
 
+void kube_store_hide(struct kube_store *s, enum kube_kind kind, const char *ns)
+{
+	s->hiding = true;
+	/* No object has this generation. */
+	kube_store_sweep(s, kind, ns, UINT32_MAX);
+	s->hiding = false;
+}
+
 void kube_store_redo(struct kube_store *s)
 {
 	struct map_entry *e;
@@ -1025,7 +1035,7 @@ void kube_cron_sort(struct kube_cron *cron)
 
 bool kube_store_changed(const struct kube_store *s)
 {
-	return s->dropped.len || s->n_dirty_crons || s->n_dirty_leases > s->n_soft;
+	return s->dropped.len || s->hidden.len || s->n_dirty_crons || s->n_dirty_leases > s->n_soft;
 }
 
 bool kube_store_renewed(const struct kube_store *s)
@@ -1033,23 +1043,24 @@ bool kube_store_renewed(const struct kube_store *s)
 	return s->n_soft > 0;
 }
 
-static void tell_dropped(struct kube_store *s, const struct kube_teller *teller, void *arg)
+static void tell_dropped(
+	struct kube_store *s, struct str *paths, const struct kube_teller *teller, void *arg)
 {
 	size_t at;
 
-	for (at = 0; at < s->dropped.len; at += strlen(s->dropped.s + at) + 1) {
-		const char *path = s->dropped.s + at;
+	for (at = 0; at < paths->len; at += strlen(paths->s + at) + 1) {
+		const char *path = paths->s + at;
 		struct kube_cron *cron = kube_store_cron_at(s, path);
 		struct kube_lease_seen *lease = kube_store_lease_at(s, path);
 
-		teller->drop(arg, path);
+		teller->drop(arg, path, paths == &s->hidden);
 		/* Another object of that name is there: it is told again behind. */
 		if (cron)
 			dirty_cron(s, cron);
 		if (lease && !lease->facts->heartbeat)
 			dirty_lease(s, lease, false);
 	}
-	str_clear(&s->dropped);
+	str_clear(paths);
 }
 
 /* Runs without their CronJob are told with the one of its name that is there now. */
@@ -1074,7 +1085,8 @@ void kube_store_tell(struct kube_store *s, const struct kube_teller *teller, voi
 {
 	size_t i;
 
-	tell_dropped(s, teller, arg);
+	tell_dropped(s, &s->dropped, teller, arg);
+	tell_dropped(s, &s->hidden, teller, arg);
 	for (i = 0; i < s->n_dirty_crons; i++) {
 		struct kube_cron *cron = s->dirty_crons[i];
 
@@ -1119,6 +1131,7 @@ struct kube_store *kube_store_new(schedule_zone_load load)
 	map_init(&s->cron_paths);
 	map_init(&s->lease_paths);
 	str_init(&s->dropped, DROPPED_MAX);
+	str_init(&s->hidden, DROPPED_MAX);
 	return s;
 }
 
@@ -1143,6 +1156,7 @@ void kube_store_clear(struct kube_store *s)
 		kube_store_sweep(s, (enum kube_kind)kind, NULL, UINT32_MAX);
 	schedules_forget(s);
 	str_clear(&s->dropped);
+	str_clear(&s->hidden);
 	s->nodes_known = false;
 }
 
@@ -1160,6 +1174,7 @@ void kube_store_free(struct kube_store *s)
 	map_release(&s->cron_paths);
 	map_release(&s->lease_paths);
 	str_release(&s->dropped);
+	str_release(&s->hidden);
 	free(s->dirty_crons);
 	free(s->dirty_leases);
 	free(s);

@@ -148,6 +148,8 @@ void kube_store_delete(struct kube_store *s, enum kube_kind kind, const char *id
 /* All of that kind that a whole list of that namespace (NULL: all) did not tell are gone. */
 void kube_store_sweep(
 	struct kube_store *s, enum kube_kind kind, const char *ns, uint32_t generation);
+/* None of that kind in that namespace (NULL: all) can be seen any more. */
+void kube_store_hide(struct kube_store *s, enum kube_kind kind, const char *ns);
 /* All nodes are known from now on, so that one that is not there does not exist. */
 void kube_store_nodes_known(struct kube_store *s, bool known);
 /* Everything must be told anew: what may be seen has changed. */
@@ -175,7 +177,8 @@ bool kube_store_changed(const struct kube_store *s);
 bool kube_store_renewed(const struct kube_store *s);
 
 struct kube_teller {
-	void (*drop)(void *arg, const char *path);
+	/* hidden: it can't be seen any more; it need not be gone. */
+	void (*drop)(void *arg, const char *path, bool hidden);
 	void (*cron)(void *arg, struct kube_cron *cron);
 	void (*lease)(void *arg, struct kube_lease_seen *lease);
 	void (*lost)(void *arg); /* runs whose CronJob does not exist came, changed or went */

@@ -490,10 +490,9 @@ static void stream_refused(struct kube_stream *s, enum kube_stream_state state)
 	if (s->refused)
 		return;
 	s->refused = s->k->hidden = true;
-	/* What was seen before is not known any more. */
+	/* What was seen before is not known any more; it need not be gone. */
 	s->generation++;
-	kube_store_sweep(
-		s->k->store, s->resource->kind, s->resource->cluster ? NULL : s->ns, s->generation);
+	kube_store_hide(s->k->store, s->resource->kind, s->resource->cluster ? NULL : s->ns);
 	if (s->resource->kind == KUBE_NODES)
 		kube_store_nodes_known(s->k->store, false);
 	kube_store_redo(s->k->store);

@@ -440,7 +440,7 @@ static void tell_lease(void *arg, struct kube_lease_seen *lease)
 
 /* ---- what is gone, and all ---- */
 
-static void tell_drop(void *arg, const char *path)
+static void tell_drop(void *arg, const char *path, bool hidden)
 {
 	struct kube *k = arg;
 	struct str id;
@@ -448,7 +448,7 @@ static void tell_drop(void *arg, const char *path)
 	str_init(&id, SIZE_MAX / 4);
 	str_addf(&id, "%s/", k->config->name);
 	text_escape(&id, path, strlen(path));
-	round_drop(k->r, id.s);
+	(hidden ? round_hide : round_drop)(k->r, id.s);
 	str_release(&id);
 }
 

@@ -253,8 +253,14 @@ static void poll_tell(struct kube *k)
 {
 	size_t i, n_bad = 0;
 
-	for (i = 0; i < k->n_streams; i++)
-		n_bad += k->streams[i].n_bad;
+	for (i = 0; i < k->n_streams; i++) {
+		const struct kube_stream *s = &k->streams[i];
+
+		n_bad += s->n_bad;
+		if (s->refused &&
+			(s->resource->kind == KUBE_CRONJOBS || s->resource->kind == KUBE_LEASES))
+			round_partial(k->r);
+	}
 	if (k->unready)
 		round_degraded(k->r, "%s answers, and says that it is not ready (/readyz)",
 			rest_server(k->client));

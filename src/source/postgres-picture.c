@@ -31,6 +31,7 @@ struct teller {
 	struct str path;
 	struct pg_who who;
 	bool *named_seen; /* names whose key is held or waited for */
+	bool cut;         /* there are more rows than were read */
 };
 
 static void write_path(struct teller *t, const char *database, size_t len, struct pg_key key)
@@ -224,7 +225,8 @@ static void drop_key(struct teller *t, const struct pg_lock *lock)
 	str_init(&id, 1024 * 1024);
 	str_addf(&id, "%s/", t->p->config->name);
 	text_escape(&id, t->path.s, t->path.len);
-	round_drop(t->r, id.s);
+	/* Beyond the cap it may be held as before. */
+	(t->cut ? round_hide : round_drop)(t->r, id.s);
 	str_release(&id);
 }
 
@@ -308,6 +310,9 @@ void postgres_picture_tell(struct postgres *p, struct round *r, const struct pg_
 	t.named_seen = xcalloc(p->n_named + 1, sizeof(*t.named_seen));
 	pg_answer_read(&a, result);
 	count(&a, moment);
+	t.cut = moment->total > (int64_t)moment->n_rows;
+	if (t.cut)
+		round_partial(r);
 	teller_tell(&t);
 	pg_answer_release(&a);
 	free(t.named_seen);

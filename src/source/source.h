@@ -122,6 +122,14 @@ void round_begin(struct round *r);
 /* Takes over the reference. */
 void round_put(struct round *r, struct singleton *s);
 void round_drop(struct round *r, const char *id);
+/* The row can't be seen any more, by rights or for a cap: it goes, and nobody is said to have let
+ * go of it. */
+void round_hide(struct round *r, const char *id);
+/*
+ * In this poll the picture lacks rows that may be there all the same: a whole one that is told
+ * hides what it does not have, and what earlier runs saw held is not said to be free.
+ */
+void round_partial(struct round *r);
 void round_end(struct round *r);
 /*
  * For what was judged before (a record): the row as it stands in the picture, or NULL, borrowed;

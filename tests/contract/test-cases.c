@@ -102,7 +102,7 @@ static void judge_rows(struct play *p, struct played_source *s)
 			judge_note(&s->memory, r, slot->s, &p->verdict, in.now_us);
 		picture_judged(&s->picture, i, row_new(singleton_ref(slot->s), &p->verdict));
 	}
-	memory_confirm(&s->memory, p->clock.mono_ms, p->clock.wall_us);
+	memory_confirm(&s->memory, p->clock.mono_ms, p->clock.wall_us, true);
 }
 
 static void judge_self(struct play *p, struct played_source *s, const json_t *hidden)

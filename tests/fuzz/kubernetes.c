@@ -92,10 +92,11 @@ static int on_item(void *arg, const char *text, size_t len, struct err *err)
 	return 0;
 }
 
-static void no_drop(void *arg, const char *path)
+static void no_drop(void *arg, const char *path, bool hidden)
 {
 	(void)arg;
 	(void)path;
+	(void)hidden;
 }
 
 static void no_cron(void *arg, struct kube_cron *cron)

@@ -31,6 +31,7 @@ struct script {
 	bool deaf;       /* with hang: not even the wake descriptor is looked at, until `release` */
 	bool release;
 	bool dropping;        /* tells only the changes, as a watch does */
+	bool hiding;          /* what is not there can't be seen */
 	const char *degraded; /* NULL: all is well */
 	enum mechanism mechanism;
 	int64_t server_id;
@@ -158,6 +159,8 @@ static void script_tell(struct script *s, struct round *r)
 	draft_int(d, DETAIL_TIMELINE, s->timeline);
 	draft_text(d, DETAIL_SERVER_ADDRESS, s->source);
 	round_self(r, draft_finish(d));
+	if (s->hiding)
+		round_partial(r);
 	if (!s->dropping)
 		round_begin(r);
 	for (i = 0; i < SCRIPT_ROWS && s->names[i]; i++) {
@@ -165,7 +168,7 @@ static void script_tell(struct script *s, struct round *r)
 		if (s->holders[i])
 			script_put(s, r, i);
 		else if (s->dropping)
-			round_drop(r, id);
+			(s->hiding ? round_hide : round_drop)(r, id);
 	}
 	if (!s->dropping)
 		round_end(r);

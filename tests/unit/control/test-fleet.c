@@ -257,6 +257,50 @@ static void a_change_and_a_drop_reach_the_board(void **state)
 	end(&f);
 }
 
+static void wait_for_rows(struct fleet *fleet, size_t n)
+{
+	size_t rows;
+
+	do {
+		struct board *board = fleet_board(fleet);
+
+		rows = board->n_rows;
+		board_unref(board);
+		sleep_a_moment();
+	} while (rows != n);
+}
+
+/* A row that can't be seen any more goes, and nobody is said to have let go of it. */
+static void what_is_hidden_was_not_let_go(void **state)
+{
+	bool dropping;
+
+	(void)state;
+	for (dropping = false;; dropping = true) {
+		struct script_fleet f = { .both = false };
+
+		script_init(&f.script);
+		f.script.dropping = dropping;
+		f.script.hiding = true;
+		hold(&f.script, 0, "a", "node-1", 5);
+		hold(&f.script, 1, "b", "node-9", 6);
+		script_fleet_start(&f, NULL, false);
+		wait_for_state(f.fleet, "test/a", STATE_HELD);
+		hold(&f.script, 0, "a", NULL, 0);
+		wait_for_rows(f.fleet, 1);
+		hold(&f.script, 0, "a", "node-1", 5);
+		wait_for_rows(f.fleet, 2);
+		hold(&f.script, 0, "a", "node-2", 7);
+		while (!saw_event(f.fleet, "hand-over", "node-2 took it from node-1"))
+			sleep_a_moment();
+		assert_false(saw_event(f.fleet, "released", "node-1"));
+		assert_false(saw_event(f.fleet, "took", "node-1"));
+		end(&f);
+		if (dropping)
+			break;
+	}
+}
+
 /* The highest token that was seen is still of the kind that the mechanism has. */
 static void a_row_that_nobody_holds_keeps_its_kind_of_token(void **state)
 {
@@ -605,6 +649,7 @@ int main(void)
 		cmocka_unit_test(a_deaf_thread_is_left_behind),
 		cmocka_unit_test(a_change_and_a_drop_reach_the_board),
 		cmocka_unit_test(a_row_that_nobody_holds_keeps_its_kind_of_token),
+		cmocka_unit_test(what_is_hidden_was_not_let_go),
 		cmocka_unit_test(what_is_out_of_sight_was_not_deleted),
 		cmocka_unit_test(runs_are_told_as_they_begin_and_end),
 		cmocka_unit_test(a_lease_is_not_stale_while_its_source_fails),

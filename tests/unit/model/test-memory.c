@@ -958,8 +958,8 @@ static void the_last_look_before_a_change_is_kept(void **state)
 	(void)state;
 	memory_init(&m);
 	see(&m, 0, 0, &a, NULL, NULL);
-	memory_confirm(&m, 1000, start_us);
-	memory_confirm(&m, 501000, start_us + 500000000);
+	memory_confirm(&m, 1000, start_us, true);
+	memory_confirm(&m, 501000, start_us + 500000000, true);
 	r = see(&m, 501, 0, &b, NULL, NULL);
 	assert_int_equal(r->past->previous_seen_us, start_us + 500000000);
 	memory_init(&later);
@@ -985,7 +985,7 @@ static void what_went_between_two_runs_is_free(void **state)
 	memory_init(&later);
 	pass_on(&m, &later);
 	see_number(&later, 9, 100);
-	memory_confirm(&later, 100000, start_us + 100000000);
+	memory_confirm(&later, 100000, start_us + 100000000, true);
 	r = memory_find(&later, "s/app:1");
 	assert_false(r->held);
 	assert_int_equal(r->last_change_us, start_us + 100000000);
@@ -1007,7 +1007,7 @@ static void a_clock_that_is_set_back_takes_the_memory_along(void **state)
 	see(&m, 0, 9, &a, NULL, NULL);
 	see(&m, 3600, 4, &b, NULL, NULL);
 	see(&m, 3700, 4, &b, NULL, NULL);
-	memory_confirm(&m, 1, start_us + INT64_C(3700000000));
+	memory_confirm(&m, 1, start_us + INT64_C(3700000000), true);
 	assert_true(memory_set_back(&m, now_us));
 	assert_false(memory_set_back(&m, now_us));
 	r = memory_find(&m, "s/app:1");

@@ -122,6 +122,17 @@ void round_drop(struct round *r, const char *id)
 		}
 }
 
+void round_hide(struct round *r, const char *id)
+{
+	r->hides++;
+	round_drop(r, id);
+}
+
+void round_partial(struct round *r)
+{
+	r->partial = true;
+}
+
 void round_end(struct round *r)
 {
 	r->complete = true;

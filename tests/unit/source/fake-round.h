@@ -21,7 +21,8 @@ struct round {
 	bool cancelled, one_shot;
 	struct singleton **rows;
 	size_t n_rows, cap_rows;
-	bool complete;
+	bool complete, partial;
+	size_t hides; /* rows that went because they can't be seen */
 	struct singleton *self;
 	char *server, *degraded;
 	struct fake_hidden *hidden;

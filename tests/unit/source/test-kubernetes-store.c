@@ -375,6 +375,27 @@ static void test_listed_again(void **state)
 	assert_int_equal(x->round.puts, puts);
 	assert_null(fake_round_row(&x->round, "cronjob/n/other"));
 	assert_non_null(fake_round_row(&x->round, "cronjob/n/cj"));
+	assert_int_equal(x->round.hides, 0);
+}
+
+/* What may not be listed any more is out of sight, and not gone. */
+static void test_out_of_sight(void **state)
+{
+	struct fixture *x = *state;
+
+	feed_cron(&x->feed, "cj", "c-1", 1, "");
+	kube_tell(&x->k);
+	kube_store_hide(x->k.store, KUBE_CRONJOBS, "elsewhere");
+	assert_false(kube_store_changed(x->k.store));
+	kube_store_hide(x->k.store, KUBE_CRONJOBS, NULL);
+	assert_true(kube_store_changed(x->k.store));
+	kube_tell(&x->k);
+	assert_null(fake_round_row(&x->round, "cronjob/n/cj"));
+	assert_int_equal(x->round.hides, 1);
+	x->feed.generation = 2;
+	feed_cron(&x->feed, "cj", "c-1", 1, "");
+	kube_tell(&x->k);
+	assert_non_null(fake_round_row(&x->round, "cronjob/n/cj"));
 }
 
 /* Deleted and made again under the same name, before it was told: the row stays. */
@@ -631,6 +652,7 @@ int main(void)
 		TEST(test_a_node_that_does_not_answer),
 		TEST(test_hidden_runs_are_said_to_be),
 		TEST(test_listed_again),
+		TEST(test_out_of_sight),
 		TEST(test_made_again_under_the_same_name),
 		TEST(test_the_newest_slot_first),
 		TEST(test_attempts),

@@ -53,14 +53,19 @@ static void tell(struct stage *s, PGresult *result)
 	PQclear(result);
 }
 
-static PGresult *begin(void)
+static PGresult *begin_with(int64_t total)
 {
 	PGresult *result = answer_new();
 
-	answer_server(result, 1);
+	answer_server(result, total);
 	answer_database(result, 5, "app");
 	answer_database(result, 6, "other");
 	return result;
+}
+
+static PGresult *begin(void)
+{
+	return begin_with(1);
 }
 
 static const struct claim *holder_of(struct stage *s, const char *path)
@@ -470,6 +475,35 @@ static void the_server_must_say_its_row(void **state)
 	PQclear(result);
 }
 
+/* Tells the locks of session 11 on the keys from one to another, of so many that there are. */
+static void tell_keys(struct stage *s, int64_t total, uint32_t from, uint32_t to)
+{
+	PGresult *result = begin_with(total);
+	struct answer_lock lock = { .pid = 11, .database = 5, .objsubid = 1 };
+
+	for (lock.objid = from; lock.objid <= to; lock.objid++)
+		answer_lock(result, &lock);
+	s->r.partial = false;
+	tell(s, result);
+}
+
+/* Of more rows than are read, one that is not in the answer may be held as before. */
+static void what_is_beyond_the_cap_was_not_let_go(void **state)
+{
+	struct stage *s = *state;
+
+	tell_keys(s, 2, 1, 2);
+	assert_false(s->r.partial);
+	tell_keys(s, 3, 2, 3);
+	assert_true(s->r.partial);
+	assert_null(fake_round_row(&s->r, "app:1"));
+	assert_int_equal(s->r.hides, 1);
+	tell_keys(s, 1, 3, 3);
+	assert_false(s->r.partial);
+	assert_null(fake_round_row(&s->r, "app:2"));
+	assert_int_equal(s->r.hides, 1);
+}
+
 #define ON_STAGE(test) cmocka_unit_test_setup_teardown(test, stage_open, stage_close)
 
 int main(void)
@@ -488,6 +522,7 @@ int main(void)
 		ON_STAGE(a_query_that_speaks_of_a_password_is_cut),
 		ON_STAGE(poolers_by_their_words),
 		ON_STAGE(only_what_changed_is_told_again),
+		ON_STAGE(what_is_beyond_the_cap_was_not_let_go),
 		ON_STAGE(a_new_connection_tells_everything),
 		ON_STAGE(equal_facts_have_equal_hashes),
 		ON_STAGE(a_database_that_is_renamed_moves_its_rows),
