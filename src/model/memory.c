@@ -266,7 +266,7 @@ uint64_t lease_record(const struct singleton *s)
 
 	/* One walk: it is asked for each row, each time. */
 	for (i = 0; i < s->n_details; i++) {
-		const struct detail *d = &s->details[i];
+		const struct detail *d = &singleton_details(s)[i];
 
 		if (d->hidden)
 			continue;
