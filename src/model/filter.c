@@ -478,10 +478,10 @@ static bool match_one_text(const struct filter *f, const struct term *t, const s
 	case FIELD_MECH:
 		return any_text(f, t, mechanism_word(row->s->mechanism)->word);
 	case FIELD_ROLE:
-		return any_text(f, t, row->v.role);
+		return any_text(f, t, row_role(row));
 	default:
 		return any_text(f, t, row->s->id) || any_text(f, t, row->s->more->name) ||
-		       any_text(f, t, row->v.role) || any_claim(f, t, row, CLAIM_HOLDER) ||
+		       any_text(f, t, row_role(row)) || any_claim(f, t, row, CLAIM_HOLDER) ||
 		       any_claim(f, t, row, CLAIM_WAITER);
 	}
 }
@@ -521,7 +521,7 @@ static bool match_is(uint32_t mask, const struct filter_row *in)
 
 	return (mask & 1U << IS_NEED && (in->row->v.needs_attention || source)) ||
 	       (mask & 1U << IS_WAITED && singleton_count(in->row->s, CLAIM_WAITER)) ||
-	       (mask & 1U << IS_ROLE && (in->role || in->row->v.role)) ||
+	       (mask & 1U << IS_ROLE && (in->role || row_role(in->row))) ||
 	       (mask & 1U << IS_SOURCE && source);
 }
 

@@ -290,7 +290,7 @@ void judge_singleton(const struct judge_input *in, struct verdict_draft *out)
 	judging_from_memory(&j);
 	judge_attention(out);
 	if (in->role) {
-		out->v.role = in->role->name;
+		out->role = in->role->name;
 		out->v.fit = role_fit(in->role, in->s->mechanism);
 	}
 }

@@ -443,7 +443,7 @@ static void collect_row(struct listing *l, const struct board *board, uint32_t s
 {
 	struct listing_row e = { .row = row, .snap = snap };
 
-	if (l->join && row->v.role && role_exists(board, row->v.role))
+	if (l->join && row_role(row) && role_exists(board, row_role(row)))
 		return;
 	e.rank = sort_rank(l, board, &e);
 	rows_push(to, &e);

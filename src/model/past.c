@@ -72,7 +72,7 @@ static size_t snapshot_cost(const struct snapshot *a, const struct snapshot *b)
 			cost += chunk_cost(a->chunks[c], other);
 	}
 	if (a->self && !(b && a->self == b->self))
-		cost += a->self->size;
+		cost += row_size(a->self);
 	return cost;
 }
 
@@ -83,10 +83,10 @@ static size_t board_cost(const struct board *a, const struct board *b)
 	for (i = 0; i < a->n_snapshots; i++) {
 		cost += snapshot_cost(
 			a->snapshots[i], b && i < b->n_snapshots ? b->snapshots[i] : NULL);
-		cost += sizeof(void *) * 2 + (a->cross[i] ? a->cross[i]->size : 0);
+		cost += sizeof(void *) * 2 + (a->cross[i] ? row_size(a->cross[i]) : 0);
 	}
 	for (i = 0; i < a->n_roles; i++) {
-		cost += sizeof(a->roles[i]) + a->roles[i].self->size;
+		cost += sizeof(a->roles[i]) + row_size(a->roles[i].self);
 		for (k = 0; k < a->roles[i].role->n_witnesses; k++)
 			cost += sizeof(void *) * 2;
 	}

@@ -249,8 +249,8 @@ static void put_judged(struct record_writer *w, const struct row *row)
 	put_time(w, "state_since", v->state_since_us);
 	put_time(w, "first_seen", v->first_seen_us);
 	put_time(w, "known_since", v->known_since_us);
-	put_name(w, "role", v->role);
-	put_text(w, "fit", v->fit);
+	put_name(w, "role", row_role(row));
+	put_text(w, "fit", fitness_word(v->fit));
 	put_close(w, '}');
 }
 

@@ -161,7 +161,7 @@ static bool same_verdict(
 		(a->has_highest && a->highest_token != b->highest_token) ||
 		a->state_since_us != b->state_since_us || a->first_seen_us != b->first_seen_us ||
 		a->known_since_us != b->known_since_us || a->n_findings != b->n_findings ||
-		!same_text(a->role, b->role) || !same_text(a->fit, b->fit))
+		a->fit != b->fit)
 		return false;
 	for (i = 0; i < a->n_findings; i++)
 		if (!same_finding(w, &a->findings[i], &b->findings[i]))
@@ -175,7 +175,7 @@ static bool same_row(const struct record_writer *w, const struct row *a, const s
 	if (a == b)
 		return true;
 	return a && b && a->s->hash == b->s->hash && strcmp(a->s->id, b->s->id) == 0 &&
-	       same_verdict(w, &a->v, &b->v);
+	       same_text(row_role(a), row_role(b)) && same_verdict(w, &a->v, &b->v);
 }
 
 /* A row as it is, and as it was; now NULL: it is gone. */

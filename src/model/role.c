@@ -65,32 +65,31 @@ static bool is_unfenced(enum mechanism mechanism)
 	return mechanism == MECH_K8S_LEASE || mechanism == MECH_K8S_CRONJOB;
 }
 
-const char *role_fit(const struct role *role, enum mechanism mechanism)
+enum fitness role_fit(const struct role *role, enum mechanism mechanism)
 {
 	switch (role->harm) {
 	case HARM_HARMFUL:
 		if (role->fenced == TRI_YES || role->idempotent == TRI_YES)
-			return "ok";
+			return FITNESS_OK;
 		if (is_unfenced(mechanism) && role->idempotent == TRI_NO)
-			return "weak";
+			return FITNESS_WEAK;
 		/* What the config doesn't say is not known to be missing. */
-		return role->fenced == TRI_NO && role->idempotent == TRI_NO ? "weak" : NULL;
+		return role->fenced == TRI_NO && role->idempotent == TRI_NO ? FITNESS_WEAK
+									    : FITNESS_UNKNOWN;
 	case HARM_HARMLESS:
-		return is_consensus(mechanism) ? "overkill" : "ok";
+		return is_consensus(mechanism) ? FITNESS_OVERKILL : FITNESS_OK;
 	case HARM_ANNOYING:
-		return "ok";
+		return FITNESS_OK;
 	default:
-		return NULL;
+		return FITNESS_UNKNOWN;
 	}
 }
 
 void role_fit_findings(const struct role *role, enum mechanism mechanism, struct verdict_draft *out)
 {
-	const char *fit = role_fit(role, mechanism);
+	enum fitness fit = role_fit(role, mechanism);
 
-	if (!fit)
-		return;
-	if (strcmp(fit, "weak") == 0 && mechanism == MECH_K8S_CRONJOB) {
+	if (fit == FITNESS_WEAK && mechanism == MECH_K8S_CRONJOB) {
 		verdict_add(out, FINDING_UNFENCED_HARMFUL, SEVERITY_INFO, TIME_UNKNOWN,
 			"The work is harmful when done twice, and neither fenced nor safe to "
 			"repeat: a CronJob's policy is best effort, and a Job may start a second "
@@ -99,7 +98,7 @@ void role_fit_findings(const struct role *role, enum mechanism mechanism, struct
 			"Let the work check its slot, written where the work itself is, "
 			"before it does anything; backoffLimit 0 and "
 			"podReplacementPolicy Failed make a second pod less likely.");
-	} else if (strcmp(fit, "weak") == 0) {
+	} else if (fit == FITNESS_WEAK) {
 		verdict_add(out, FINDING_UNFENCED_HARMFUL, SEVERITY_INFO, TIME_UNKNOWN,
 			"The work is harmful when done twice, and neither fenced nor safe to "
 			"repeat: "
@@ -108,7 +107,7 @@ void role_fit_findings(const struct role *role, enum mechanism mechanism, struct
 		verdict_advise(out, "Let what is written to check the fencing token; until then, "
 				    "have proof that "
 				    "the old holder stopped before any forced hand-over.");
-	} else if (strcmp(fit, "overkill") == 0) {
+	} else if (fit == FITNESS_OVERKILL) {
 		verdict_add(out, FINDING_OVERKILL, SEVERITY_INFO, TIME_UNKNOWN,
 			"The work is harmless when done twice: it needs no consensus to guard it.");
 	}
@@ -339,7 +338,8 @@ void role_judge(const struct role_view *view, const struct remembered *past,
 	role_duplicate_past(past, thresholds, now_us, out);
 	if (mechanism != MECH_SOURCE)
 		role_fit_findings(view->role, mechanism, out);
-	out->v.role = view->role->name;
-	out->v.fit = mechanism != MECH_SOURCE ? role_fit(view->role, mechanism) : NULL;
+	out->role = view->role->name;
+	if (mechanism != MECH_SOURCE)
+		out->v.fit = role_fit(view->role, mechanism);
 	judge_attention(out);
 }

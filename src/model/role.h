@@ -56,11 +56,11 @@ const char *role_id(char *buf, const struct role *role);
 bool role_two_at_once(const struct role_view *view, char *text);
 
 /*
- * Whether a mechanism fits what the role says of its work: "ok", "weak" (harmful work that neither
- * fences nor repeats safely), "overkill" (harmless work under consensus); NULL when the role says
- * too little to tell.
+ * Whether a mechanism fits what the role says of its work: WEAK is harmful work that neither fences
+ * nor repeats safely, OVERKILL harmless work under consensus; UNKNOWN when the role says too little
+ * to tell.
  */
-const char *role_fit(const struct role *role, enum mechanism mechanism);
+enum fitness role_fit(const struct role *role, enum mechanism mechanism);
 /* Adds the finding that goes with it: unfenced-harmful, overkill, or none. */
 void role_fit_findings(
 	const struct role *role, enum mechanism mechanism, struct verdict_draft *out);

@@ -354,7 +354,7 @@ static struct chunk *picture_chunk(const struct picture *pic, size_t number)
 		chunk->rows[chunk->n++] = row;
 		chunk->by_state[row->v.state]++;
 		chunk->attention += row->v.needs_attention;
-		chunk->size += row->size;
+		chunk->size += row_size(row);
 		chunk->jobs += singleton_is_job(row->s);
 	}
 	return chunk;

@@ -45,6 +45,7 @@ void verdict_draft_begin(struct verdict_draft *d)
 	/* Offset 0 is the empty text, for whatever no longer fits. */
 	str_add_char(&d->texts, '\0');
 	d->n_findings = d->n_evidence = 0;
+	d->role = NULL;
 	d->v = (struct verdict){
 		.state = STATE_UNKNOWN,
 		.state_since_us = TIME_UNKNOWN,
@@ -260,21 +261,6 @@ static const struct finding *row_shared(const struct verdict_draft *d)
 	return d->n_findings == 1 && !d->n_evidence ? d->findings[0].whole : NULL;
 }
 
-/* role and fit are copied behind the texts: the verdict must not point into what the caller may
- * free. */
-static const char *row_copy(char **at, const char *s)
-{
-	char *to = *at;
-	size_t size;
-
-	if (!s)
-		return NULL;
-	size = strlen(s) + 1;
-	memcpy(to, s, size);
-	*at += size;
-	return to;
-}
-
 struct row *row_new(struct singleton *s, const struct verdict_draft *d)
 {
 	const struct finding *shared = row_shared(d);
@@ -282,20 +268,19 @@ struct row *row_new(struct singleton *s, const struct verdict_draft *d)
 	size_t evidence_at = findings_at + (shared ? 0 : d->n_findings) * sizeof(struct finding);
 	size_t texts_at = evidence_at + d->n_evidence * sizeof(struct detail);
 	size_t texts_len = d->texts.len > 1 ? d->texts.len : 0;
-	size_t extra =
-		(d->v.role ? strlen(d->v.role) + 1 : 0) + (d->v.fit ? strlen(d->v.fit) + 1 : 0);
-	char *block = xmalloc(texts_at + texts_len + extra);
+	size_t role_at = texts_at + texts_len, role_len = d->role ? strlen(d->role) + 1 : 0;
+	char *block = xmalloc(role_at + role_len), *texts = block + texts_at;
 	struct row *row = (struct row *)(void *)block;
-	char *texts = block + texts_at, *at = texts + texts_len;
 
 	if (texts_len)
 		memcpy(texts, d->texts.s, texts_len);
+	/* A copy: the row must not point into what the caller may free. */
+	if (role_len)
+		memcpy(block + role_at, d->role, role_len);
 	row->refs = 1;
-	row->size = (uint32_t)(mem_size(row) + mem_size(s));
+	row->role_at = role_len ? (uint32_t)role_at : 0;
 	row->s = s;
 	row->v = d->v;
-	row->v.role = row_copy(&at, d->v.role);
-	row->v.fit = row_copy(&at, d->v.fit);
 	row->v.n_findings = (uint32_t)d->n_findings;
 	row->v.findings = shared;
 	if (!shared)
@@ -322,4 +307,14 @@ void row_unref(const struct row *row)
 		singleton_unref(own->s);
 		free(own);
 	}
+}
+
+const char *row_role(const struct row *row)
+{
+	return row->role_at ? (const char *)row + row->role_at : NULL;
+}
+
+size_t row_size(const struct row *row)
+{
+	return mem_size(row) + mem_size(row->s);
 }

@@ -22,6 +22,7 @@ struct verdict {
 	bool needs_attention : 1; /* counted in "N need you": a warning, a critical finding, or such
 				     a state */
 	bool has_highest : 1;     /* highest_token is known */
+	enum fitness fit : 2;     /* of its mechanism, for the role that it is a witness of */
 	uint32_t n_findings;
 	int64_t state_since_us; /* wall clock since when it is in this state, as we saw it;
 				   TIME_UNKNOWN */
@@ -30,10 +31,8 @@ struct verdict {
 	int64_t known_since_us; /* wall clock when we first saw this singleton at all; TIME_UNKNOWN
 				 */
 	int64_t highest_token;  /* ever seen */
-	int64_t next_ms;  /* our monotonic clock when time alone may change this verdict; INT64_MAX:
-			     never */
-	const char *role; /* the role that it is a witness of; NULL */
-	const char *fit;  /* "ok", "weak", "overkill"; NULL: not known */
+	int64_t next_ms; /* our monotonic clock when time alone may change this verdict; INT64_MAX:
+			    never */
 	const struct finding *findings; /* the worst first */
 };
 
@@ -43,6 +42,7 @@ struct verdict {
  */
 struct verdict_draft {
 	struct verdict v;
+	const char *role; /* the role that it is a witness of: borrowed until row_new; NULL */
 	struct str texts;
 	struct draft_finding *findings;
 	size_t n_findings, cap_findings;
@@ -96,7 +96,7 @@ void verdict_next(struct verdict_draft *d, int64_t mono_ms);
  */
 struct row {
 	int refs;
-	uint32_t size; /* bytes that it and its facts take; rows that share facts both count them */
+	uint32_t role_at; /* see row_role; 0: none */
 	struct singleton *s;
 	struct verdict v;
 };
@@ -106,5 +106,9 @@ struct row {
 struct row *row_new(struct singleton *s, const struct verdict_draft *d);
 struct row *row_ref(const struct row *row);
 void row_unref(const struct row *row);
+/* The role that it is a witness of; NULL. */
+const char *row_role(const struct row *row);
+/* Bytes that it and its facts take; rows that share facts both count them. */
+size_t row_size(const struct row *row);
 
 #endif

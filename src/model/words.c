@@ -122,6 +122,27 @@ const char *token_kind_plain(enum token_kind k)
 					      : "no fencing token";
 }
 
+static const char *const fitness_words[] = {
+	[FITNESS_OK] = "ok",
+	[FITNESS_WEAK] = "weak",
+	[FITNESS_OVERKILL] = "overkill",
+};
+
+const char *fitness_word(enum fitness fit)
+{
+	return fitness_words[fit];
+}
+
+enum fitness fitness_from_word(const char *word)
+{
+	int i;
+
+	for (i = FITNESS_OK; i <= FITNESS_OVERKILL; i++)
+		if (strcmp(fitness_words[i], word) == 0)
+			return (enum fitness)i;
+	return FITNESS_UNKNOWN;
+}
+
 const char *detail_unit(enum detail_id id)
 {
 	const char *word = detail_words[id].word;

@@ -61,6 +61,14 @@ enum token_kind {
 	TOKEN_KINDS
 };
 
+/* Whether a mechanism fits the harm that a role's work would do. */
+enum fitness {
+	FITNESS_UNKNOWN,
+	FITNESS_OK,
+	FITNESS_WEAK,
+	FITNESS_OVERKILL
+};
+
 /* Unknown is a value. */
 enum tristate {
 	TRI_UNKNOWN,
@@ -87,6 +95,10 @@ const struct word *detail_word(enum detail_id d);
 const struct word *token_kind_word(enum token_kind k);
 /* The same for people: "create revision". */
 const char *token_kind_plain(enum token_kind k);
+/* "ok", "weak", "overkill"; NULL: not known. */
+const char *fitness_word(enum fitness fit);
+/* FITNESS_UNKNOWN for what it does not know. */
+enum fitness fitness_from_word(const char *word);
 enum {
 	DETAIL_PLAIN_MAX = 48
 };

@@ -357,8 +357,8 @@ static void js_singleton_end(struct show *show, const struct snapshot *snap, con
 
 	(void)snap;
 	((struct show_json_state *)show->state)->s = NULL;
-	jw_key_text(j, "role", row->v.role);
-	jw_key_text(j, "fit", row->v.fit);
+	jw_key_text(j, "role", row_role(row));
+	jw_key_text(j, "fit", fitness_word(row->v.fit));
 	jw_map_end(j);
 }
 
@@ -536,7 +536,7 @@ static void js_role(struct show *show, const struct role_view *view)
 	jw_key_text(j, "harm", harm_word(view->role->harm));
 	js_tristate(j, "idempotent", view->role->idempotent);
 	js_tristate(j, "fenced", view->role->fenced);
-	jw_key_text(j, "fit", v ? v->fit : NULL);
+	jw_key_text(j, "fit", v ? fitness_word(v->fit) : NULL);
 	js_witnesses(j, view);
 }
 

@@ -432,8 +432,8 @@ static void text_whole(struct show *show, const struct snapshot *snap, const str
 	text_token(show, row);
 	text_lease(show, row->s);
 	text_since_field(show, row);
-	if (row->v.role)
-		text_field(show, "role", row->v.role);
+	if (row_role(row))
+		text_field(show, "role", row_role(row));
 	if (row->s->n_details) {
 		out_fmt(show->out, "  %-*s", TEXT_INDENT - 2, "facts");
 		text_details_on(show, singleton_details(row->s), row->s->n_details, TEXT_INDENT);

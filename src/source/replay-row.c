@@ -352,18 +352,6 @@ static struct singleton *make_facts(struct replay_maker *m, const char *source, 
 
 /* ---- the verdict ---- */
 
-/* "ok", "weak", "overkill" */
-static const char *fit_word(const char *word)
-{
-	static const char *const words[] = { "ok", "weak", "overkill" };
-	size_t i;
-
-	for (i = 0; i < ARRAY_LEN(words); i++)
-		if (strcmp(words[i], word) == 0)
-			return words[i];
-	return NULL;
-}
-
 static void read_verdict(struct replay_maker *m, const json_t *verdict)
 {
 	int state = state_from_word(replay_word(verdict, "state"));
@@ -376,9 +364,9 @@ static void read_verdict(struct replay_maker *m, const json_t *verdict)
 	v->state_since_us = time_of(verdict, "state_since");
 	v->first_seen_us = time_of(verdict, "first_seen");
 	v->known_since_us = time_of(verdict, "known_since");
-	v->fit = fit_word(replay_word(verdict, "fit"));
+	v->fit = fitness_from_word(replay_word(verdict, "fit"));
 	/* Kept until row_new has copied it: nothing else uses m->other until then. */
-	v->role = replay_text(&m->other, json_object_get(verdict, "role"));
+	m->verdict.role = replay_text(&m->other, json_object_get(verdict, "role"));
 }
 
 static void add_finding(struct replay_maker *m, const json_t *finding)
@@ -431,6 +419,7 @@ static void make_verdict(struct replay_maker *m, const json_t *object, const str
 		int64_t next_ms = m->verdict.v.next_ms;
 
 		m->verdict.v = before->v;
+		m->verdict.role = row_role(before);
 		m->verdict.v.next_ms = next_ms;
 	}
 	for (i = 0; i < json_array_size(findings); i++)

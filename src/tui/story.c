@@ -53,7 +53,7 @@ static void tell_title(
 {
 	const struct snapshot *snap = listing_snapshot(m->listing, row);
 	const struct role_view *view = listing_role(m->listing, row);
-	const struct role *role = view ? view->role : find_role(m, row->row->v.role);
+	const struct role *role = view ? view->role : find_role(m, row_role(row->row));
 	enum state state = listing_state(m->listing, row);
 	char since[CLOCK_TEXT_MAX], words[128] = "", env[32] = "";
 	const char *name = row->row->s->more->name;

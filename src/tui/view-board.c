@@ -323,12 +323,12 @@ static void cell_text(char *buf, size_t size, enum column_id column, const struc
 			view ? "role" : mechanism_word(row->row->s->mechanism)->word);
 		break;
 	case COLUMN_ROLE:
-		if (view || row->row->v.role)
-			snprintf(buf, size, "%s", view ? view->role->name : row->row->v.role);
+		if (view || row_role(row->row))
+			snprintf(buf, size, "%s", view ? view->role->name : row_role(row->row));
 		break;
 	case COLUMN_FIT:
 		if (row->row->v.fit)
-			snprintf(buf, size, "%s", row->row->v.fit);
+			snprintf(buf, size, "%s", fitness_word(row->row->v.fit));
 		break;
 	default:
 		break;

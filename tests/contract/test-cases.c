@@ -335,9 +335,9 @@ static void check_row(struct play *p, const char *id, const json_t *want)
 	if (attention && row->v.needs_attention != json_is_true(attention))
 		fail_msg("picture %d: %s %s a person:\n%s", p->step, id,
 			row->v.needs_attention ? "needs" : "does not need", texts.s);
-	if (fit && !str_eq(row->v.fit, json_string_value(fit)))
+	if (fit && !str_eq(fitness_word(row->v.fit), json_string_value(fit)))
 		fail_msg("picture %d: the fit of %s is %s", p->step, id,
-			row->v.fit ? row->v.fit : "not known");
+			row->v.fit ? fitness_word(row->v.fit) : "not known");
 	check_phrases(p, id, texts.s, json_object_get(want, "say"), json_object_get(want, "never"));
 	str_release(&texts);
 }

@@ -50,7 +50,7 @@ static struct snapshot *make_orders(int64_t now_ms, int64_t now_us)
 	maker_begin(&k, "orders", now_ms, now_us);
 	orders_stuck(&k);
 	row_begin(&k, MECH_PG_ADVISORY, "app:(7,-9)", STATE_ORPHAN, 3 * 86400, true);
-	k.verdict.v.role = "close-books";
+	k.verdict.role = "close-books";
 	claim(&k, CLAIM_HOLDER, "prepared:tx-9", "prepared:tx-9");
 	draft_text(k.draft, DETAIL_PREPARED, "tx-9");
 	verdict_add(&k.verdict, FINDING_PREPARED_HOLDER, SEVERITY_WARN, TIME_UNKNOWN,
@@ -111,7 +111,7 @@ static void ctl_rows(struct maker *k)
 	claim(k, CLAIM_WAITER, "node-d", "rev:1493");
 	row_put(k);
 	row_begin(k, MECH_ETCD_ELECTION, "elections/scheduler", STATE_HELD, 5 * 86400, false);
-	k->verdict.v.role = "close-books";
+	k->verdict.role = "close-books";
 	token(k, 7);
 	lease(k, 15, 11000);
 	claim(k, CLAIM_HOLDER, "node-3", "rev:7");

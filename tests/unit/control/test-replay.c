@@ -147,8 +147,8 @@ static void every_finding(struct verdict_draft *v)
 	v->v.highest_token = INT64_MAX;
 	v->v.state_since_us = NOW_US - 5;
 	v->v.known_since_us = NOW_US - 6;
-	v->v.role = "close-books";
-	v->v.fit = "weak";
+	v->role = "close-books";
+	v->v.fit = FITNESS_WEAK;
 	for (i = 0; i < FINDING_COUNT; i++) {
 		verdict_add(v, (enum finding_code)i, (enum severity)(i % 3),
 			i % 2 ? NOW_US : TIME_UNKNOWN, "what %d \\x41 says", i);

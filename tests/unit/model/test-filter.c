@@ -27,7 +27,7 @@ static struct row *make_row(void)
 	draft_int(d, DETAIL_WAIT_START, NOW_US - 90000000);
 	v.v.state = STATE_STUCK;
 	v.v.needs_attention = true;
-	v.v.role = "close-books";
+	v.role = "close-books";
 	v.v.state_since_us = NOW_US - 41 * 60000000LL;
 	verdict_add(&v, FINDING_IDLE_HOLDER, SEVERITY_WARN, TIME_UNKNOWN, "idle");
 	row = row_new(draft_finish(d), &v);

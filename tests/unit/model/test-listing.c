@@ -51,7 +51,7 @@ static void put_row(struct world *w, size_t source, size_t path)
 	if (unit_pick(&w->seed, 4))
 		w->verdict.v.state_since_us = NOW_US - (int64_t)unit_pick(&w->seed, 100) * 1000000;
 	if (path == source + 1)
-		w->verdict.v.role = "r";
+		w->verdict.role = "r";
 	if (unit_pick(&w->seed, 3))
 		draft_token(w->draft, TOKEN_CREATE_REVISION, (int64_t)unit_pick(&w->seed, 20));
 	if (unit_pick(&w->seed, 2))
@@ -268,7 +268,7 @@ static void witnesses_are_joined(void **state)
 	listing_update(l, w.board, 1, NOW_US);
 	for (i = 0; i < listing_count(l); i++) {
 		roles += listing_at(l, i)->kind == LISTING_ROLE;
-		joined += listing_at(l, i)->row->v.role != NULL &&
+		joined += row_role(listing_at(l, i)->row) != NULL &&
 			  listing_at(l, i)->kind == LISTING_SINGLETON;
 	}
 	assert_int_equal(roles, 1);
@@ -276,7 +276,7 @@ static void witnesses_are_joined(void **state)
 	listing_join(l, false);
 	finish(l, 1);
 	for (i = 0; i < listing_count(l); i++)
-		joined += listing_at(l, i)->row->v.role != NULL &&
+		joined += row_role(listing_at(l, i)->row) != NULL &&
 			  listing_at(l, i)->kind == LISTING_SINGLETON;
 	assert_int_equal(joined, 3);
 	listing_free(l);

@@ -320,7 +320,7 @@ static size_t true_row_bytes(const struct world *w)
 	for (i = 0; i < past.n; i++)
 		if ((!i || past.at[i] != past.at[i - 1]) &&
 			!bsearch(&past.at[i], now.at, now.n, sizeof(*now.at), by_address))
-			bytes += ((const struct row *)past.at[i])->size;
+			bytes += row_size((const struct row *)past.at[i]);
 	free(past.at);
 	free(now.at);
 	return bytes;

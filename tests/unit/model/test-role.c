@@ -83,7 +83,8 @@ static void fit_says_only_what_the_config_says(void **state)
 			.idempotent = cases[i].idempotent,
 			.fenced = cases[i].fenced };
 
-		assert_true(str_eq(role_fit(&role, cases[i].mechanism), cases[i].fit));
+		assert_true(
+			str_eq(fitness_word(role_fit(&role, cases[i].mechanism)), cases[i].fit));
 		verdict_draft_begin(&verdict);
 		role_fit_findings(&role, cases[i].mechanism, &verdict);
 		assert_int_equal(verdict_has(&verdict, FINDING_UNFENCED_HARMFUL),
