@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ enum {
 	LOCK_TRIES = 5000, /* ten seconds: a line and its sync take milliseconds */
 	LOCK_PAUSE_MS = 2,
 	TAIL_BYTES = 2 * AUDIT_LINE_MAX + 2, /* holds at least one whole line */
-	PATH_MOST = 4096
+	PATH_MOST = 4096,
+	NUMBER_SIZE = 21 /* 64 bits, and a line's end */
 };
 
 char *audit_path(const struct audit *audit, int i)
@@ -63,6 +65,28 @@ static int audit_lock(const struct audit *audit, struct err *err)
 }
 
 /* ---- the number ---- */
+
+/*
+ * The highest number that was given stands in the lock's file: an outcome bears the number of its
+ * intent, so that the last lines may all have lower ones than a line before them, or in the file
+ * before. Where that file was lost, the lines that are left decide.
+ */
+static uint64_t given_number(int lock)
+{
+	char text[NUMBER_SIZE + 1] = "";
+
+	return pread(lock, text, NUMBER_SIZE, 0) > 0 ? strtoull(text, NULL, 10) : 0;
+}
+
+static int give_number(int lock, uint64_t n, struct err *err)
+{
+	char text[NUMBER_SIZE + 1];
+
+	snprintf(text, sizeof(text), "%0*" PRIu64 "\n", NUMBER_SIZE - 1, n);
+	if (pwrite(lock, text, NUMBER_SIZE, 0) == NUMBER_SIZE)
+		return 0;
+	return err_set(err, ERR_IO, "can't write audit.lock: %s", strerror(errno));
+}
 
 static uint64_t number_of(const char *line, size_t len)
 {
@@ -119,18 +143,20 @@ static int read_tail(const char *path, uint64_t *ret_n, bool *ret_half, struct e
 	return got < 0 ? err_set(err, ERR_IO, "can't read %s", path) : 0;
 }
 
-/* The next number: of the current file, or of the one before when that is new. */
-static int next_number(
-	const struct audit *audit, const char *path, uint64_t *ret, bool *ret_half, struct err *err)
+static int next_number(const struct audit *audit, int lock, const char *path, uint64_t *ret,
+	bool *ret_half, struct err *err)
 {
 	char *before = audit_path(audit, 1);
+	uint64_t highest, given = given_number(lock);
 	bool half;
 	int rc = read_tail(path, ret, ret_half, err);
 
-	if (!rc && !*ret)
-		rc = read_tail(before, ret, &half, err);
+	if (!rc) {
+		rc = read_tail(before, &highest, &half, err);
+		*ret = highest > *ret ? highest : *ret;
+	}
 	free(before);
-	++*ret;
+	*ret = (given > *ret ? given : *ret) + 1;
 	return rc;
 }
 
@@ -230,14 +256,18 @@ static int put_line(int fd, const char *path, off_t size, const struct str *line
 	return err_set(err, ERR_IO, "can't write %s: %s", path, strerror(error));
 }
 
-static int append_locked(struct audit *audit, uint64_t n, size_t reserve, audit_make_line make,
-	void *arg, uint64_t *ret_n, struct str *line, struct err *err)
+static int append_locked(struct audit *audit, int lock, uint64_t n, size_t reserve,
+	audit_make_line make, void *arg, uint64_t *ret_n, struct str *line, struct err *err)
 {
 	char *path = audit_path(audit, 0);
 	off_t size = 0;
 	bool half;
 	uint64_t next;
-	int fd, rc = next_number(audit, path, &next, &half, err);
+	int fd, rc = next_number(audit, lock, path, &next, &half, err);
+
+	/* Before the line: a number that is never used does no harm. */
+	if (!rc && !n)
+		rc = give_number(lock, next, err);
 
 	fd = rc ? rc : audit_open(audit, path, &size, err);
 	if (fd < 0) {
@@ -272,7 +302,7 @@ int audit_append(struct audit *audit, uint64_t n, size_t reserve, audit_make_lin
 	lock = audit_lock(audit, err);
 	if (lock < 0)
 		return lock;
-	rc = append_locked(audit, n, reserve, make, arg, ret_n, ret_line, err);
+	rc = append_locked(audit, lock, n, reserve, make, arg, ret_n, ret_line, err);
 	close(lock);
 	return rc;
 }

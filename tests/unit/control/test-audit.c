@@ -274,6 +274,33 @@ static void count_act(void *arg, const struct audit_act *act)
 	assert_string_equal(act->outcome, "done");
 }
 
+/* An outcome bears an old number: where it is the last line, or alone in a file, the next act still
+ * gets a new one. */
+static void no_number_is_given_twice(void **state)
+{
+	struct audit audit;
+	char path[256];
+	int i;
+
+	audit_init(&audit, *state);
+	for (i = 1; i <= 5; i++)
+		assert_int_equal(intent(&audit), i);
+	audit.file_max = 10;
+	outcome(&audit, 1, "done");
+	audit.file_max = 100000;
+	assert_int_equal(intent(&audit), 6);
+	audit.file_max = 10;
+	outcome(&audit, 2, "done");
+	outcome(&audit, 3, "done");
+	assert_int_equal(intent(&audit), 7);
+	/* Who removes the lock's file takes nothing from the lines that are there. */
+	path_of(&audit, "audit.lock", path, sizeof(path));
+	assert_int_equal(unlink(path), 0);
+	outcome(&audit, 4, "done");
+	assert_int_equal(intent(&audit), 8);
+	audit_release(&audit);
+}
+
 static void several_programs_never_mix_lines(void **state)
 {
 	char seen[WRITERS * ACTS + 1] = { 0 };
@@ -401,6 +428,7 @@ int main(void)
 		AUDIT_TEST(files_rotate_and_numbers_go_on),
 		AUDIT_TEST(an_act_may_lie_in_two_files),
 		AUDIT_TEST(a_tail_goes_on_in_the_next_file),
+		AUDIT_TEST(no_number_is_given_twice),
 		AUDIT_TEST(several_programs_never_mix_lines),
 		AUDIT_TEST(a_program_gets_each_line),
 		AUDIT_TEST(a_program_that_fails_is_told_and_stops_nothing),
