@@ -25,7 +25,7 @@ struct listing {
 	struct rows shown; /* the part of all that the filter matches; valid where filtered */
 	struct rows fresh; /* the same as a pass under way has found it so far */
 	struct rows few;   /* the roles and sources in all */
-	struct rows spare, gone, come, rest_gone, rest_come, some_come;
+	struct rows gone, come, rest_gone, rest_come, some_come;
 	struct row **own; /* rows for sources that have no facts */
 	size_t n_own, cap_own;
 	struct filter *filter; /* NULL: all */
@@ -81,14 +81,20 @@ static void rows_push(struct rows *rows, const struct listing_row *row)
 	rows->at[rows->n++] = *row;
 }
 
+/* Makes room for n more. */
+static void rows_room(struct rows *rows, size_t n)
+{
+	if (rows->n + n <= rows->cap)
+		return;
+	rows->cap = rows->n + n + (rows->n + n) / 4 + 8;
+	rows->at = xrealloc(rows->at, rows->cap, sizeof(*rows->at));
+}
+
 static void rows_append(struct rows *rows, const struct listing_row *from, size_t n)
 {
 	if (!n)
 		return;
-	if (rows->n + n > rows->cap) {
-		rows->cap = rows->n + n + (rows->n + n) / 4 + 8;
-		rows->at = xrealloc(rows->at, rows->cap, sizeof(*rows->at));
-	}
+	rows_room(rows, n);
 	memcpy(rows->at + rows->n, from, n * sizeof(*from));
 	rows->n += n;
 }
@@ -98,6 +104,12 @@ static void rows_append_rest(struct rows *to, const struct rows *from, size_t fi
 {
 	if (first < from->n)
 		rows_append(to, from->at + first, from->n - first);
+}
+
+static void rows_move(struct rows *rows, size_t to, size_t from, size_t n)
+{
+	if (n && to != from)
+		memmove(rows->at + to, rows->at + from, n * sizeof(*rows->at));
 }
 
 static void rows_swap(struct rows *a, struct rows *b)
@@ -261,29 +273,45 @@ static size_t sort_run(const struct listing *l, struct listing_row *at, size_t i
 static void rows_sort(struct listing *l, struct rows *rows)
 {
 	size_t *runs = NULL, n_runs = 0, cap_runs = 0, i;
+	struct rows other = { 0 };
 
-	if (rows->n < 2)
-		return;
 	for (i = 0; i < rows->n; i = sort_run(l, rows->at, i, rows->n)) {
 		MEM_GROW(runs, n_runs, cap_runs);
 		runs[n_runs++] = i;
 	}
+	if (n_runs > 1)
+		rows_append(&other, rows->at, rows->n); /* makes the room */
 	while (n_runs > 1) {
 		size_t out = 0;
 
-		l->spare.n = 0;
-		rows_append(&l->spare, rows->at, rows->n); /* makes the room */
 		for (i = 0; i < n_runs; i += 2) {
 			size_t middle = i + 1 < n_runs ? runs[i + 1] : rows->n;
 			size_t end = i + 2 < n_runs ? runs[i + 2] : rows->n;
 
-			sort_merge(l, rows->at, l->spare.at, runs[i], middle, end);
+			sort_merge(l, rows->at, other.at, runs[i], middle, end);
 			runs[out++] = runs[i];
 		}
 		n_runs = out;
-		rows_swap(rows, &l->spare);
+		rows_swap(rows, &other);
 	}
+	free(other.at);
 	free(runs);
+}
+
+/* The first place in [low, high] that is not before e, where all before low are, and none from high
+ * on. */
+static size_t rows_search(const struct listing *l, const struct rows *rows, size_t low, size_t high,
+	const struct listing_row *e)
+{
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rows_compare(l, &rows->at[middle], e) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /* The first place in [from, n) that is not before e, found by steps that double: near places are
@@ -298,33 +326,36 @@ static size_t rows_bound(
 		high += step;
 		step *= 2;
 	}
-	if (high > rows->n)
-		high = rows->n;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+	return rows_search(l, rows, low, high < rows->n ? high : rows->n, e);
+}
 
-		if (rows_compare(l, &rows->at[middle], e) < 0)
-			low = middle + 1;
-		else
-			high = middle;
+/* The same in [0, end), from behind. */
+static size_t rows_bound_back(
+	const struct listing *l, const struct rows *rows, size_t end, const struct listing_row *e)
+{
+	size_t step = 1, low = end, high = end;
+
+	while (low && rows_compare(l, &rows->at[low - 1], e) >= 0) {
+		high = low - 1;
+		low = high > step ? high - step : 0;
+		step *= 2;
 	}
-	return low;
+	return rows_search(l, rows, low, high, e);
+}
+
+/* Whether e stands there. */
+static bool rows_is_at(
+	const struct listing *l, const struct rows *rows, size_t at, const struct listing_row *e)
+{
+	return at < rows->n && rows_compare(l, &rows->at[at], e) == 0;
 }
 
 static size_t rows_index(
 	const struct listing *l, const struct rows *rows, const struct listing_row *e)
 {
-	size_t low = 0, high = rows->n;
+	size_t at = rows_search(l, rows, 0, rows->n, e);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows_compare(l, &rows->at[middle], e) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < rows->n && rows_compare(l, &rows->at[low], e) == 0 ? low : SIZE_MAX;
+	return rows_is_at(l, rows, at, e) ? at : SIZE_MAX;
 }
 
 /* Rows that only got newer facts and keep their place are replaced where they are; the others are
@@ -347,7 +378,7 @@ static void rows_replace(
 			continue;
 		}
 		at = rows_bound(l, rows, at, &come->at[c]);
-		if (at < rows->n && rows_compare(l, &rows->at[at], &come->at[c]) == 0)
+		if (rows_is_at(l, rows, at, &come->at[c]))
 			rows->at[at] = come->at[c];
 		else
 			rows_push(&l->rest_come, &come->at[c]);
@@ -358,33 +389,45 @@ static void rows_replace(
 	rows_append_rest(&l->rest_come, come, c);
 }
 
-/* Takes out what is gone (where it is in) and puts in what came; both are sorted. */
+/* Takes out what is gone, where it is in. */
+static void rows_take_out(const struct listing *l, struct rows *rows, const struct rows *gone)
+{
+	size_t g, at = 0, from = 0, to = 0;
+
+	for (g = 0; g < gone->n; g++) {
+		at = rows_bound(l, rows, at, &gone->at[g]);
+		if (!rows_is_at(l, rows, at, &gone->at[g]))
+			continue;
+		rows_move(rows, to, from, at - from);
+		to += at - from;
+		from = ++at;
+	}
+	rows_move(rows, to, from, rows->n - from);
+	rows->n -= from - to;
+}
+
+/* Puts in what came, from behind, so that no second array is needed. */
+static void rows_put_in(const struct listing *l, struct rows *rows, const struct rows *come)
+{
+	size_t c = come->n, end = rows->n, to = end + c, at;
+
+	rows_room(rows, c);
+	rows->n = to;
+	for (; c; end = at) {
+		at = rows_bound_back(l, rows, end, &come->at[c - 1]);
+		to -= end - at;
+		rows_move(rows, to, at, end - at);
+		rows->at[--to] = come->at[--c];
+	}
+}
+
+/* Both that is gone and that came are sorted. */
 static void rows_apply(
 	struct listing *l, struct rows *rows, const struct rows *gone, const struct rows *come)
 {
-	size_t g = 0, c = 0, pos = 0, at;
-
 	rows_replace(l, rows, gone, come);
-	gone = &l->rest_gone;
-	come = &l->rest_come;
-	if (!gone->n && !come->n)
-		return;
-	l->spare.n = 0;
-	while (g < gone->n || c < come->n) {
-		bool out = c == come->n ||
-			   (g < gone->n && rows_compare(l, &gone->at[g], &come->at[c]) <= 0);
-		const struct listing_row *e = out ? &gone->at[g++] : &come->at[c++];
-
-		at = rows_bound(l, rows, pos, e);
-		rows_append(&l->spare, rows->at + pos, at - pos);
-		pos = at;
-		if (!out)
-			rows_push(&l->spare, e);
-		else if (at < rows->n && rows_compare(l, &rows->at[at], e) == 0)
-			pos++;
-	}
-	rows_append_rest(&l->spare, rows, pos);
-	rows_swap(rows, &l->spare);
+	rows_take_out(l, rows, &l->rest_gone);
+	rows_put_in(l, rows, &l->rest_come);
 }
 
 struct listing *listing_new(void)
@@ -414,7 +457,6 @@ void listing_free(struct listing *l)
 	free(l->shown.at);
 	free(l->fresh.at);
 	free(l->few.at);
-	free(l->spare.at);
 	free(l->gone.at);
 	free(l->come.at);
 	free(l->rest_gone.at);
@@ -587,6 +629,16 @@ static void pass_begin(struct listing *l, int64_t now_ms)
 	l->aged_ms = now_ms;
 }
 
+/* What holds memory in proportion to one pass, or one large change, is given back. */
+static void rows_shrink(struct rows *rows)
+{
+	rows->n = 0;
+	if (rows->cap < 4096)
+		return;
+	free(rows->at);
+	*rows = (struct rows){ 0 };
+}
+
 static bool pass_work(struct listing *l, int64_t now_ms, int64_t now_us, size_t max_rows)
 {
 	size_t end = l->all.n - l->pass_at > max_rows ? l->pass_at + max_rows : l->all.n;
@@ -597,6 +649,7 @@ static bool pass_work(struct listing *l, int64_t now_ms, int64_t now_us, size_t 
 	if (l->pass_at < l->all.n)
 		return true;
 	rows_swap(&l->shown, &l->fresh);
+	rows_shrink(&l->fresh);
 	l->filtered = true;
 	l->pass = false;
 	return false;
@@ -657,16 +710,6 @@ static void apply(struct listing *l, int64_t now_ms, int64_t now_us)
 	}
 	if (l->pass)
 		pass_begin(l, now_ms);
-}
-
-/* What holds memory in proportion to one large change is given back. */
-static void rows_shrink(struct rows *rows)
-{
-	rows->n = 0;
-	if (rows->cap < 4096)
-		return;
-	free(rows->at);
-	*rows = (struct rows){ 0 };
 }
 
 void listing_update(struct listing *l, const struct board *board, int64_t now_ms, int64_t now_us)
@@ -738,6 +781,8 @@ int listing_filter(struct listing *l, const char *text, struct err *err)
 	free(l->filter_text);
 	l->filter_text = xstrdup(text);
 	pass_begin(l, l->aged_ms);
+	if (!l->filtered)
+		rows_shrink(&l->shown);
 	return 0;
 }
 
