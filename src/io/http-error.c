@@ -230,6 +230,13 @@ static int error_certificate(struct err *err, const struct http_endpoint *e,
 		e->text, accepted, shown);
 }
 
+/* What libcurl and OpenSSL say of a connection that ended. */
+static bool is_cut(const char *detail)
+{
+	return error_has(detail, "SYSCALL") || error_has(detail, "unexpected eof") ||
+	       error_has(detail, "Broken pipe") || error_has(detail, "reset by peer");
+}
+
 static int error_handshake(struct err *err, const struct http_endpoint *e,
 	const struct http_settings *settings, const char *detail, const char *shown)
 {
@@ -249,6 +256,12 @@ static int error_handshake(struct err *err, const struct http_endpoint *e,
 			settings->cert || settings->cert_data.s ? "does not accept ours"
 								: "none is configured",
 			shown, words->cert, words->key);
+	if (is_cut(detail))
+		return err_set(err, ERR_TLS,
+			"%s took the connection and hung up on the TLS handshake: it speaks no "
+			"TLS, or a proxy there has nothing behind it, or it stops. Check the %s, "
+			"and what listens there",
+			e->text, words->endpoint);
 	return err_set(err, ERR_TLS, "the TLS handshake with %s failed: %s", e->text, shown);
 }
 
@@ -272,7 +285,9 @@ static int error_broken(struct err *err, const struct http_endpoint *e,
 {
 	if (e->tls && (error_has(detail, "alert") || error_has(detail, "certificate required")))
 		return error_handshake(err, e, settings, detail, shown);
-	return err_set(err, ERR_IO, "the connection to %s broke: %s", e->text, shown);
+	return err_set(err, ERR_IO,
+		"the connection to %s broke: the server stops, or something between cuts it (%s)",
+		e->text, shown);
 }
 
 int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpoint *e,
@@ -310,18 +325,28 @@ int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpo
 	case CURLE_SSL_CONNECT_ERROR:
 		code = error_handshake(err, e, settings, detail, shown.s);
 		break;
+	case CURLE_GOT_NOTHING:
+		code = err_set(err, ERR_IO,
+			"%s took the request and closed the connection without a word: a server "
+			"that stops, a proxy with nothing behind it, or something else listens "
+			"there. Check the %s",
+			e->text, words_of(settings)->endpoint);
+		break;
 	case CURLE_SEND_ERROR:
 	case CURLE_RECV_ERROR:
-	case CURLE_GOT_NOTHING:
 	case CURLE_PARTIAL_FILE:
 		code = error_broken(err, e, settings, detail, shown.s);
 		break;
 	case CURLE_HTTP2:
 	case CURLE_HTTP2_STREAM:
-	case CURLE_WEIRD_SERVER_REPLY:
-	case CURLE_UNSUPPORTED_PROTOCOL:
 		code = err_set(
 			err, ERR_PROTO, "%s broke the rules of HTTP/2: %s", e->text, shown.s);
+		break;
+	case CURLE_WEIRD_SERVER_REPLY:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		code = err_set(err, ERR_PROTO,
+			"what answers at %s does not speak HTTP (%s). Check the %s", e->text,
+			shown.s, words_of(settings)->endpoint);
 		break;
 	case CURLE_OUT_OF_MEMORY:
 		code = err_set(err, ERR_NOMEM, "out of memory");

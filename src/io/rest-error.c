@@ -88,6 +88,12 @@ int rest_error_late(const struct rest_ended *e, struct err *err)
 			"%s was not asked within %.1f s: our connections to it, which it answers "
 			"on, are all in use. Fewer namespaces need fewer",
 			server, e->seconds);
+	if (e->others && http_began(e->easy, &e->place->endpoint))
+		return err_set(err, ERR_TIMEOUT,
+			"%s answers other requests, and one not within %.1f s: what it needs for "
+			"that one, mostly its etcd, may hang. Check /readyz?verbose there, and "
+			"etcd",
+			server, e->seconds);
 	return http_error_late(err, e->easy, &e->place->endpoint, e->reach, e->seconds);
 }
 

@@ -35,6 +35,7 @@ struct rest_ended {
 	const struct str *body;              /* of an answer that is no 2xx */
 	const char *content_type, *location; /* sanitised; "" */
 	double seconds;  /* since it was sent, or began to wait for credentials */
+	bool others;     /* something came of others since */
 	double silent_s; /* since anything of its answer came */
 };
 

@@ -37,6 +37,7 @@ struct rest_client {
 	struct rest_call *calls;
 	size_t n_busy, n_waiting;
 	struct http_reach reach; /* it spoke: since rest_drop */
+	int64_t heard_ms;        /* when anything came, of any call */
 	bool http1;              /* the server does not multiplex: more connections are needed */
 	bool widened;
 	struct rest_cost cost;
@@ -160,7 +161,7 @@ static size_t call_write(char *bytes, size_t size, size_t n, void *arg)
 	int rc;
 
 	(void)size;
-	call->heard_ms = clock_mono_ms(call->c->clock);
+	call->heard_ms = call->c->heard_ms = clock_mono_ms(call->c->clock);
 	rc = feed(call, bytes, n);
 	if (!rc)
 		return n;
@@ -234,7 +235,7 @@ static size_t call_header(char *line, size_t size, size_t n, void *arg)
 	char value[1024];
 
 	(void)size;
-	call->heard_ms = clock_mono_ms(call->c->clock);
+	call->heard_ms = call->c->heard_ms = clock_mono_ms(call->c->clock);
 	call->c->reach.spoke = true;
 	if (n >= 5 && memcmp(line, "HTTP/", 5) == 0)
 		header_status(call);
@@ -511,6 +512,7 @@ static struct rest_ended call_as_ended(const struct rest_call *call, CURLcode rc
 		.content_type = call->content_type,
 		.location = call->location,
 		.seconds = (double)(now_ms - since_ms) / 1000,
+		.others = call->sent_ms != REST_UNKNOWN_TIME && c->heard_ms > call->sent_ms,
 		.silent_s = call->answer.status ? (double)(now_ms - call->heard_ms) / 1000 : 0 };
 }
 

@@ -708,6 +708,38 @@ class Late(unittest.TestCase):
         self.assertEqual(answer["code"], -3)
         self.assertIn(self.NOBODY, answer["error"])
 
+    def test_one_request_of_several_is_not_answered(self):
+        """As by an API server whose etcd hangs."""
+        server = Answering(99, but=b"GET /slow")
+        asking = self.asking(self.server(server))
+        self.assertEqual(asking("get /x")["code"], 0)
+        asking.tell("watch /slow")
+        asking.run(100)
+        answer = asking("get /slow")
+        self.assertIn(self.SILENT, answer["error"])
+        asking.tell("limit 1500")
+        server.later = 0.5
+        asking.tell("watch /later")
+        answer = asking("get /slow")
+        self.assertRegex(answer["error"], r"answers other requests, and one not within \d\.\d s: what it needs for that one, mostly "
+                         "its etcd, may hang. Check /readyz")
+
+    def test_what_is_no_http(self):
+        for greeting, words in ((b"SSH-2.0-OpenSSH_9.2p1\r\n", r"^what answers at http://127.0.0.1:\d+ does not speak HTTP \("),
+                                (b"", "took the request and closed the connection without a word: a server that stops")):
+            server = Garbage(greeting, hold=bool(greeting), wait_for_request=not greeting)
+            answer = self.asking(self.server(server))("get /readyz")
+            self.assertLess(answer["code"], 0)
+            self.assertRegex(answer["error"], words + ".*Check the cluster's server$" if not greeting else words)
+
+    def test_who_hangs_up_on_the_handshake(self):
+        server = Garbage(b"")
+        url = self.server(server, "https")
+        answer = self.asking(url)("get /readyz")
+        self.assertEqual(answer["code"], -14)
+        self.assertIn("took the connection and hung up on the TLS handshake: it speaks no TLS", answer["error"])
+        self.assertIn("hung up on the TLS handshake", self.board(url))
+
     def test_all_connections_are_taken(self):
         """A server of HTTP/1.1, where each watch takes one."""
         asking = self.asking(self.server(Garbage(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", hold=True)))
@@ -739,15 +771,16 @@ class Late(unittest.TestCase):
 
 
 class Answering(Listener):
-    """Answers so many requests, then says nothing more."""
+    """Answers so many requests, then says nothing more; and never those that begin with `but`."""
 
-    def __init__(self, n):
-        self.left, self.hole = n, None
+    def __init__(self, n, but=None):
+        self.left, self.but, self.later, self.hole = n, but, 0, None
         super().__init__()
 
     def handle(self, sock):
-        while sock.recv(65536):
-            if self.left:
+        while asked := sock.recv(65536):
+            if self.left and not (self.but and asked.startswith(self.but)):
+                time.sleep(self.later)
                 self.left -= 1
                 sock.sendall(http_answer("200 OK", b"{}", ["Content-Type: application/json"]).replace(b"close", b"keep-alive"))
 
