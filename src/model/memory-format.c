@@ -282,7 +282,7 @@ static bool read_entries(struct file_reader *file, struct memory *fresh)
 	if (n > MEMORY_ENTRIES_MAX || n > (uint64_t)(in->end - in->at))
 		in->bad = true;
 	if (!in->bad)
-		memory_reserve(fresh, (size_t)n);
+		memory_expect(fresh, (size_t)n, (size_t)(in->end - in->at));
 	if (in->base.us >= 0 && in->base.us < INT64_C(1) << 59)
 		fresh->base.us = in->base.us;
 	else

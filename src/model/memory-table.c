@@ -491,7 +491,7 @@ static void memory_rehash(struct memory *m, size_t size)
 	}
 }
 
-void memory_reserve(struct memory *m, size_t n)
+static void memory_reserve(struct memory *m, size_t n)
 {
 	size_t size = m->size ? m->size : 16;
 
@@ -626,6 +626,13 @@ static void memory_make_room(struct memory *m, size_t more)
 void memory_shrink(struct memory *m)
 {
 	memory_make_room(m, 0);
+}
+
+void memory_expect(struct memory *m, size_t n, size_t bytes)
+{
+	memory_reserve(m, n);
+	m->log_cap = m->log_len + bytes + n * (1 + SPARE_LATER);
+	m->log = xrealloc(m->log, m->log_cap, 1);
 }
 
 bool memory_insert(struct memory *m, struct remembered *r)

@@ -42,8 +42,8 @@ size_t remembered_times(struct remembered *r, int64_t *ret[REMEMBERED_TIMES]);
  */
 bool remembered_other_object(const struct remembered *r, enum mechanism mechanism, const char *key);
 
-/* Makes room for n entries at once. */
-void memory_reserve(struct memory *m, size_t n);
+/* Makes room for n entries at once, which are so many bytes in a file. */
+void memory_expect(struct memory *m, size_t n, size_t bytes);
 /* The entry of that id, or NULL. */
 struct remembered *memory_get(struct memory *m, struct slice id);
 /*
