@@ -38,6 +38,32 @@ static int64_t session_now_us(const struct session *s)
 	return clock_wall_us(s->shared->clock);
 }
 
+/* What tells this server from another that a source of the same name led to before; "" when it
+ * can't be told. */
+static void session_identity(const struct session *s, char *buf)
+{
+	const struct singleton *self = s->round.self;
+	int64_t id;
+
+	buf[0] = '\0';
+	if (!self)
+		return;
+	id = singleton_int(self, DETAIL_SYSTEM_IDENTIFIER, 0);
+	if (!id)
+		id = singleton_int(self, DETAIL_CLUSTER_ID, 0);
+	if (id)
+		snprintf(buf, IDENTITY_MAX, "%" PRIx64, (uint64_t)id);
+}
+
+/* Whether the one that answers now is not the one whose memory and rows these are. */
+static bool session_is_other(const struct session *s)
+{
+	char identity[IDENTITY_MAX];
+
+	session_identity(s, identity);
+	return s->identity && identity[0] && strcmp(s->identity, identity) != 0;
+}
+
 /* ---- rows that nobody holds, and that stay ---- */
 
 static bool ghost_add(struct session *s, const char *id)
@@ -83,6 +109,13 @@ static bool ghost_wanted(const struct session *s, const struct remembered *r)
 	       r->last_seen_us > session_now_us(s) - ghost_keep_us;
 }
 
+void session_row_hidden(struct session *s, const char *id)
+{
+	session_row_held(s, id);
+	memory_observe_hidden(&s->memory, id);
+	picture_remove(&s->picture, id);
+}
+
 void session_row_gone(struct session *s, const char *id)
 {
 	struct remembered *r = memory_find(&s->memory, id);
@@ -91,6 +124,10 @@ void session_row_gone(struct session *s, const char *id)
 
 	if (!r || !s->identity) {
 		picture_remove(&s->picture, id);
+		return;
+	}
+	if (session_is_other(s)) {
+		session_row_hidden(s, id);
 		return;
 	}
 	if (map_get(&s->ghosts, id, strlen(id)))
@@ -102,13 +139,6 @@ void session_row_gone(struct session *s, const char *id)
 		picture_put(&s->picture, ghost);
 	else
 		picture_remove(&s->picture, id);
-}
-
-void session_row_hidden(struct session *s, const char *id)
-{
-	session_row_held(s, id);
-	memory_observe_hidden(&s->memory, id);
-	picture_remove(&s->picture, id);
 }
 
 void session_keep_ghosts(struct session *s)
@@ -186,23 +216,6 @@ static void session_save(struct session *s)
 		session_memory_failed(s, &err);
 }
 
-/* What tells this server from another that a source of the same name led to before; "" when it
- * can't be told. */
-static void session_identity(const struct session *s, char *buf)
-{
-	const struct singleton *self = s->round.self;
-	int64_t id;
-
-	buf[0] = '\0';
-	if (!self)
-		return;
-	id = singleton_int(self, DETAIL_SYSTEM_IDENTIFIER, 0);
-	if (!id)
-		id = singleton_int(self, DETAIL_CLUSTER_ID, 0);
-	if (id)
-		snprintf(buf, IDENTITY_MAX, "%" PRIx64, (uint64_t)id);
-}
-
 static void session_open_memory(struct session *s, const char *identity)
 {
 	struct err err = { 0 };
@@ -242,9 +255,9 @@ static void session_bind_memory(struct session *s)
 {
 	char identity[IDENTITY_MAX];
 
-	session_identity(s, identity);
-	if (s->identity && (!identity[0] || strcmp(s->identity, identity) == 0))
+	if (s->identity && !session_is_other(s))
 		return;
+	session_identity(s, identity);
 	if (s->identity) {
 		session_event_source(s, "source",
 			"another server answers under this name: what was remembered of the one "

@@ -534,6 +534,9 @@ static void poll_tell(struct etcd *e)
 		e->told_ignored = etcd_store_ignored(e->store);
 		e->self_changed = true;
 	}
+	/* Which cluster it is comes before what it has. */
+	if (e->self_changed)
+		etcd_tell_self(e);
 	if (!e->midway && (etcd_store_changed(e->store) || !e->told_all)) {
 		etcd_tell_hidden(e);
 		etcd_tell(e);

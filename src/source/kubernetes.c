@@ -269,6 +269,11 @@ static void poll_tell(struct kube *k)
 			rest_server(k->client), "objects of the API that baton knows");
 	if (k->hidden || !k->told_all)
 		kube_tell_hidden(k);
+	/* Which cluster it is comes before what it has. */
+	if (!k->told_all) {
+		kube_tell_self(k);
+		k->self_changed = true;
+	}
 	kube_tell(k);
 	k->told_ms = round_now_ms(k->r);
 	k->changed_ms = TIME_UNKNOWN;

@@ -258,6 +258,9 @@ static int tell_answer(struct postgres *p, struct round *r, const struct pg_limi
 {
 	int rc;
 
+	/* Of a new connection, which server it is comes first. */
+	if (!p->told_frame)
+		postgres_facts_tell(p, r, NULL);
 	postgres_picture_tell(p, r, result, moment);
 	note_process(p, moment->pid);
 	rc = refresh_facts(p, limit, moment->in_recovery, err);

@@ -121,6 +121,8 @@ struct draft *round_draft(struct round *r);
 void round_begin(struct round *r);
 /* Takes over the reference. */
 void round_put(struct round *r, struct singleton *s);
+/* The row is there no more. Where another server may answer by now, round_self tells so first: what
+ * that one lacks, nobody let go of. */
 void round_drop(struct round *r, const char *id);
 /* The row can't be seen any more, by rights or for a cap: it goes, and nobody is said to have let
  * go of it. */

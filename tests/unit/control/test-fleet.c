@@ -552,6 +552,26 @@ static void another_server_has_a_memory_of_its_own(void **state)
 	end(&f);
 }
 
+/* The rows of the server before are not there; nobody let go of them. */
+static void what_another_server_lacks_was_not_let_go(void **state)
+{
+	struct script_fleet f = { .both = false };
+
+	(void)state;
+	script_init(&f.script);
+	hold(&f.script, 0, "a", "node-1", 50);
+	script_fleet_start(&f, *state, false);
+	wait_for_state(f.fleet, "test/a", STATE_HELD);
+	pthread_mutex_lock(&f.script.mutex);
+	f.script.server_id = 78;
+	f.script.names[0] = "b";
+	pthread_mutex_unlock(&f.script.mutex);
+	wait_for_state(f.fleet, "test/b", STATE_HELD);
+	assert_true(saw_event(f.fleet, "source", "another server answers under this name"));
+	assert_false(saw_event(f.fleet, "released", "node-1"));
+	end(&f);
+}
+
 static void paused_polls_no_more(void **state)
 {
 	struct script_fleet f = { .both = false };
@@ -661,6 +681,8 @@ int main(void)
 			a_token_that_fell_between_two_runs_is_told, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(
 			another_server_has_a_memory_of_its_own, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(
+			what_another_server_lacks_was_not_let_go, make_folder, remove_folder),
 		cmocka_unit_test(paused_polls_no_more),
 		cmocka_unit_test(refused_credentials_are_not_hammered),
 		cmocka_unit_test(two_writable_servers_of_one_origin_are_told),
