@@ -67,6 +67,9 @@ static int word_find(const struct word *words, int count, const char *word, bool
 	int i, found = -1;
 
 	for (i = 0; i < count; i++) {
+		/* Most differ in their first letter, whatever its case. */
+		if ((words[i].word[0] ^ word[0]) & ~0x20)
+			continue;
 		if (strcasecmp(words[i].word, word) == 0)
 			return i;
 		if (!cut || !len || strncasecmp(words[i].word, word, len) != 0)
