@@ -173,6 +173,8 @@ static void remove_audit(const char *folder)
 
 	snprintf(path, sizeof(path), "%s/audit.jsonl", folder);
 	unlink(path);
+	snprintf(path, sizeof(path), "%s/audit.lock", folder);
+	unlink(path);
 }
 
 static void the_outcome_never_lies(void **state)
