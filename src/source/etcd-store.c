@@ -1,66 +1,23 @@
 #include "config.h"
 
-#include "source/etcd-store.h"
+#include "source/etcd-table.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/pool.h"
-#include "base/str.h"
 #include "model/singleton.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	TABLE_FIRST = 64,
-	EXPECT_MOST = 1 << 18,
 	DIRTY_KEPT = 4096,
 	FORGET_MOST = 64, /* keys of a group that is forgotten early */
 	DROPPED_MAX = 256 * 1024 * 1024,
+	DROPPED_KEPT = 64 * 1024,
 	HEX_MAX = 16
 };
 
 /* What keeps a key apart from the election of the same name. */
 static const char beside_suffix[] = " (key)";
-
-/*
- * Tables with the links in the members: at a hundred thousand keys, each on a lease of its own, a
- * general map would cost more than the keys.
- */
-struct etcd_store {
-	const struct etcd_prefix *prefixes;
-	size_t n_prefixes;
-	uint64_t seed[2];
-	struct pool pool; /* keys, groups, leases */
-	struct etcd_key **keys;
-	struct etcd_group **groups;
-	struct etcd_lease **leases;
-	size_t n_keys, size_keys, n_groups, size_groups, n_leases, size_leases;
-	int64_t n_passed; /* keys that are not kept */
-	int64_t n_mute;   /* kept, and neither candidate nor shown by themselves */
-	struct etcd_group **dirty_groups;
-	struct etcd_key **dirty_keys;
-	size_t n_dirty_groups, cap_dirty_groups, n_dirty_keys, cap_dirty_keys;
-	/* of these, during the first read: those told, and those whose leases were looked at */
-	size_t told_groups, told_keys, asked_groups, asked_keys;
-	uint32_t asked_in;  /* how many keys of the next group's */
-	struct str dropped; /* paths, each after its length */
-	struct etcd_name *names;
-	size_t n_names, cap_names;
-	int64_t now_ms, n_lost;
-	bool changed;
-	bool live; /* fed by events, and no longer by the first read */
-	/*
-	 * A first read gives the keys in order, each once: which name one belongs to follows from
-	 * the one before it, and the tables are made when something is first looked for.
-	 */
-	bool indexed;
-	size_t range_len;            /* of the prefix that all keys of the range have */
-	struct etcd_key *last_key;   /* of this range; NULL: it begins */
-	struct etcd_key *loose_keys; /* in no table yet, in order; linked by next_same */
-	struct etcd_key **loose_keys_end;
-	struct etcd_group *loose_groups, **loose_groups_end;
-	bool forget_told;
-};
 
 bool etcd_hex(const char *s, size_t len, uint64_t *ret)
 {
@@ -99,199 +56,36 @@ size_t etcd_prefix_end(const char *prefix, size_t len, char *end)
 	return 1;
 }
 
-/* ---- the tables ---- */
-
-static uint64_t store_hash(const struct etcd_store *store, const char *bytes, size_t len)
-{
-	return map_siphash(store->seed, bytes, len);
-}
-
-static uint64_t lease_hash(const struct etcd_store *store, int64_t id)
-{
-	return map_siphash(store->seed, &id, sizeof(id));
-}
-
-static void keys_grow(struct etcd_store *store)
-{
-	size_t i, size = store->size_keys ? store->size_keys * 2 : TABLE_FIRST;
-	struct etcd_key **table = xcalloc(size, sizeof(*table)), *key, *next;
-
-	for (i = 0; i < store->size_keys; i++) {
-		for (key = store->keys[i]; key; key = next) {
-			next = key->next_same;
-			key->next_same = table[key->hash & (size - 1)];
-			table[key->hash & (size - 1)] = key;
-		}
-	}
-	free(store->keys);
-	store->keys = table;
-	store->size_keys = size;
-}
-
-static void groups_grow(struct etcd_store *store)
-{
-	size_t i, size = store->size_groups ? store->size_groups * 2 : TABLE_FIRST;
-	struct etcd_group **table = xcalloc(size, sizeof(*table)), *g, *next;
-
-	for (i = 0; i < store->size_groups; i++) {
-		for (g = store->groups[i]; g; g = next) {
-			next = g->next_same;
-			g->next_same = table[g->hash & (size - 1)];
-			table[g->hash & (size - 1)] = g;
-		}
-	}
-	free(store->groups);
-	store->groups = table;
-	store->size_groups = size;
-}
-
-static void leases_grow(struct etcd_store *store)
-{
-	size_t i, size = store->size_leases ? store->size_leases * 2 : TABLE_FIRST;
-	struct etcd_lease **table = xcalloc(size, sizeof(*table)), *lease, *next;
-
-	for (i = 0; i < store->size_leases; i++) {
-		for (lease = store->leases[i]; lease; lease = next) {
-			size_t at = lease_hash(store, lease->id) & (size - 1);
-
-			next = lease->next_same;
-			lease->next_same = table[at];
-			table[at] = lease;
-		}
-	}
-	free(store->leases);
-	store->leases = table;
-	store->size_leases = size;
-}
-
-static void keys_insert(struct etcd_store *store, struct etcd_key *key)
-{
-	struct etcd_key **at = &store->keys[key->hash & (store->size_keys - 1)];
-
-	key->next_same = *at;
-	*at = key;
-}
-
-static void groups_insert(struct etcd_store *store, struct etcd_group *g)
-{
-	struct etcd_group **at = &store->groups[g->hash & (store->size_groups - 1)];
-
-	g->next_same = *at;
-	*at = g;
-}
-
-/* Makes the tables of what was read so far; what comes next goes into them. */
-static void store_index(struct etcd_store *store)
-{
-	struct etcd_group *g;
-	struct etcd_key *key;
-
-	if (store->indexed)
-		return;
-	store->indexed = true;
-	while (store->size_keys < store->n_keys)
-		keys_grow(store);
-	while (store->size_groups < store->n_groups)
-		groups_grow(store);
-	store->loose_keys_end = &store->loose_keys;
-	store->loose_groups_end = &store->loose_groups;
-	while ((key = store->loose_keys) != NULL) {
-		store->loose_keys = key->next_same;
-		key->hash = store_hash(store, key->bytes, key->key_len);
-		keys_insert(store, key);
-	}
-	while ((g = store->loose_groups) != NULL) {
-		store->loose_groups = g->next_same;
-		g->hash = store_hash(store, g->name, g->name_len);
-		groups_insert(store, g);
-	}
-}
-
-static struct etcd_key **key_place(
-	const struct etcd_store *store, const char *bytes, size_t len, uint64_t hash)
-{
-	struct etcd_key **at;
-
-	if (!store->size_keys)
-		return NULL;
-	for (at = &store->keys[hash & (store->size_keys - 1)]; *at; at = &(*at)->next_same)
-		if ((*at)->hash == hash && (*at)->key_len == len &&
-			memcmp((*at)->bytes, bytes, len) == 0)
-			return at;
-	return NULL;
-}
-
-static struct etcd_group **group_place(
+static struct etcd_group *group_look(
 	const struct etcd_store *store, const char *name, size_t len, uint64_t hash)
 {
-	struct etcd_group **at;
-
-	if (!store->size_groups)
-		return NULL;
-	for (at = &store->groups[hash & (store->size_groups - 1)]; *at; at = &(*at)->next_same)
-		if ((*at)->hash == hash && (*at)->name_len == len &&
-			memcmp((*at)->name, name, len) == 0)
-			return at;
-	return NULL;
-}
-
-static struct etcd_lease **lease_place(const struct etcd_store *store, int64_t id)
-{
-	struct etcd_lease **at;
-
-	if (!store->size_leases)
-		return NULL;
-	for (at = &store->leases[lease_hash(store, id) & (store->size_leases - 1)]; *at;
-		at = &(*at)->next_same)
-		if ((*at)->id == id)
-			return at;
-	return NULL;
-}
-
-struct etcd_lease *etcd_store_lease(const struct etcd_store *store, int64_t id)
-{
-	struct etcd_lease **at = lease_place(store, id);
+	struct etcd_group **at = etcd_table_group(store, name, len, hash);
 
 	return at ? *at : NULL;
-}
-
-struct etcd_lease *etcd_store_next_lease(
-	const struct etcd_store *store, size_t *pos, struct etcd_lease *last)
-{
-	if (last && last->next_same)
-		return last->next_same;
-	while (*pos < store->size_leases) {
-		struct etcd_lease *lease = store->leases[(*pos)++];
-
-		if (lease)
-			return lease;
-	}
-	return NULL;
 }
 
 size_t etcd_store_path_leases(struct etcd_store *store, const char *path, size_t len,
 	struct etcd_lease **ret, size_t most)
 {
-	uint64_t hash = store_hash(store, path, len);
-	struct etcd_group **g;
+	uint64_t hash = etcd_table_hash(store, path, len);
+	struct etcd_group *g;
 	struct etcd_key **key;
 	uint32_t i;
 	size_t n = 0;
 
-	store_index(store);
-	g = group_place(store, path, len, hash);
-	key = key_place(store, path, len, hash);
-
-	if (!g || !etcd_group_is_queue(*g)) {
+	etcd_table_index(store);
+	g = group_look(store, path, len, hash);
+	if (!g || !etcd_group_is_queue(g)) {
+		key = etcd_table_key(store, path, len, hash);
 		if (!key || !(*key)->lease || !most)
 			return 0;
 		ret[0] = (*key)->lease;
 		return 1;
 	}
-	etcd_group_sort(*g);
-	for (i = 0; i < (*g)->n && n < most; i++)
-		if ((*g)->keys[i]->hex && (*g)->keys[i]->lease)
-			ret[n++] = (*g)->keys[i]->lease;
+	etcd_group_sort(g);
+	for (i = 0; i < g->n && n < most; i++)
+		if (g->keys[i]->hex && g->keys[i]->lease)
+			ret[n++] = g->keys[i]->lease;
 	return n;
 }
 
@@ -351,22 +145,26 @@ void etcd_group_sort(struct etcd_group *g)
 	g->sorted = true;
 }
 
+const struct etcd_key *etcd_group_leader(struct etcd_group *g)
+{
+	uint32_t i;
+
+	if (!etcd_group_is_queue(g))
+		return NULL;
+	etcd_group_sort(g);
+	for (i = 0; i < g->n; i++)
+		if (g->keys[i]->hex)
+			return g->keys[i];
+	return NULL;
+}
+
 bool etcd_lease_leads(const struct etcd_lease *lease)
 {
 	const struct etcd_key *key;
-	uint32_t i;
 
-	for (key = lease->keys; key; key = key->next_on_lease) {
-		struct etcd_group *g = key->group;
-
-		if (!etcd_key_is_candidate(key))
+	for (key = lease->keys; key; key = key->next_on_lease)
+		if (!etcd_key_is_candidate(key) || key == etcd_group_leader(key->group))
 			return true;
-		etcd_group_sort(g);
-		for (i = 0; i < g->n && !g->keys[i]->hex; i++)
-			;
-		if (i < g->n && g->keys[i] == key)
-			return true;
-	}
 	return false;
 }
 
@@ -494,8 +292,9 @@ static void group_flipped(struct etcd_store *store, struct etcd_group *g)
 		mark_group(store, g);
 	/* In the first read nothing was told yet: each key looks for its name's group when it is.
 	 */
-	beside = store->live || store->told_keys ? key_place(store, g->name, g->name_len, g->hash)
-						 : NULL;
+	beside = store->live || store->told_keys
+			 ? etcd_table_key(store, g->name, g->name_len, g->hash)
+			 : NULL;
 	if (beside)
 		mark(store, *beside);
 }
@@ -518,13 +317,6 @@ static void group_room(struct etcd_group *g)
 	MEM_GROW(g->keys, g->n, g->cap);
 }
 
-static void group_free(struct etcd_store *store, struct etcd_group *g)
-{
-	if (g->keys != &g->only)
-		free(g->keys);
-	pool_put(&store->pool, g, sizeof(*g) + g->name_len);
-}
-
 /*
  * Whether a name that is not the last key's is new. All keys of one name stand together, but for
  * those of names within it.
@@ -545,7 +337,6 @@ static bool name_is_new(const struct etcd_store *store, const char *name, size_t
 static struct etcd_group *group_find(struct etcd_store *store, const char *name, size_t len)
 {
 	const struct etcd_key *last = store->last_key;
-	struct etcd_group **at;
 
 	if (!store->indexed) {
 		if (last && last->group->name_len == len &&
@@ -553,10 +344,9 @@ static struct etcd_group *group_find(struct etcd_store *store, const char *name,
 			return last->group;
 		if (!store->n_groups || name_is_new(store, name, len))
 			return NULL;
-		store_index(store);
+		etcd_table_index(store);
 	}
-	at = group_place(store, name, len, store_hash(store, name, len));
-	return at ? *at : NULL;
+	return group_look(store, name, len, etcd_table_hash(store, name, len));
 }
 
 static struct etcd_group *group_get(
@@ -566,108 +356,38 @@ static struct etcd_group *group_get(
 
 	if (g)
 		return g;
-	if (store->indexed && store->n_groups >= store->size_groups)
-		groups_grow(store);
 	g = pool_get(&store->pool, sizeof(*g) + len);
 	memcpy(g->name, name, len);
 	g->name_len = (uint32_t)len;
 	g->kind = kind;
 	g->sorted = true;
-	store->n_groups++;
-	if (store->indexed) {
-		g->hash = store_hash(store, name, len);
-		groups_insert(store, g);
-	} else {
-		g->one_range = len + 1 >= store->range_len;
-		*store->loose_groups_end = g;
-		store->loose_groups_end = &g->next_same;
-	}
+	g->one_range = !store->indexed && len + 1 >= store->range_len;
+	etcd_table_add_group(store, g);
 	return g;
 }
 
 static void group_remove(struct etcd_store *store, struct etcd_group *g)
 {
-	struct etcd_group **at = group_place(store, g->name, g->name_len, g->hash);
+	struct etcd_group **at = etcd_table_group(store, g->name, g->name_len, g->hash);
 
 	unmark_group(store, g);
 	*at = g->next_same;
 	store->n_groups--;
-	group_free(store, g);
-}
-
-static struct etcd_lease *lease_get(struct etcd_store *store, int64_t id)
-{
-	struct etcd_lease *lease = etcd_store_lease(store, id);
-	size_t at;
-
-	if (!id || lease)
-		return lease;
-	if (store->n_leases >= store->size_leases)
-		leases_grow(store);
-	lease = pool_get(&store->pool, sizeof(*lease));
-	lease->id = id;
-	lease->granted_ms = lease->deadline_ms = TIME_UNKNOWN;
-	lease->read_ms = lease->renewed_ms = lease->others_ms = TIME_UNKNOWN;
-	at = lease_hash(store, id) & (store->size_leases - 1);
-	lease->next_same = store->leases[at];
-	store->leases[at] = lease;
-	store->n_leases++;
-	return lease;
-}
-
-static void lease_forget_others(struct etcd_lease *lease)
-{
-	uint32_t i;
-
-	for (i = 0; lease->others && i < lease->others->n; i++)
-		free(lease->others->keys[i]);
-	free(lease->others);
-	lease->others = NULL;
-}
-
-static void lease_attach(struct etcd_key *key, struct etcd_lease *lease)
-{
-	key->lease = lease;
-	if (!lease)
-		return;
-	key->next_on_lease = lease->keys;
-	key->lease_link = &lease->keys;
-	if (key->next_on_lease)
-		key->next_on_lease->lease_link = &key->next_on_lease;
-	lease->keys = key;
+	etcd_group_free(store, g);
 }
 
 static void lease_detach(struct etcd_store *store, struct etcd_key *key)
 {
-	struct etcd_lease *lease = key->lease, **at;
+	struct etcd_lease *lease = key->lease;
 
-	if (!lease)
-		return;
-	*key->lease_link = key->next_on_lease;
-	if (key->next_on_lease)
-		key->next_on_lease->lease_link = key->lease_link;
+	etcd_key_unlink(key);
 	key->lease = NULL;
-	if (lease->keys)
+	if (!lease || lease->keys)
 		return;
 	if (lease->deadline_ms != TIME_UNKNOWN &&
 		lease->deadline_ms - store->now_ms > lease->granted_ms / 3)
 		store->n_lost++;
-	at = lease_place(store, lease->id);
-	*at = lease->next_same;
-	store->n_leases--;
-	lease_forget_others(lease);
-	pool_put(&store->pool, lease, sizeof(*lease));
-}
-
-static void group_count(struct etcd_group *g, const struct etcd_key *key, int by)
-{
-	if (!key->hex)
-		return;
-	g->n_hex += (uint32_t)by;
-	g->n_own += (uint32_t)(key->own ? by : 0);
-	g->n_values += (uint32_t)(key->value_len ? by : 0);
-	if (key->own && by > 0)
-		g->seen_own = true;
+	etcd_table_drop_lease(store, lease);
 }
 
 static void group_add(struct etcd_store *store, struct etcd_group *g, struct etcd_key *key)
@@ -681,7 +401,7 @@ static void group_add(struct etcd_store *store, struct etcd_group *g, struct etc
 	/* Counted as it would be without its coming changing what the group is. */
 	if (!(was && key->hex) && !key->lease && !key->named)
 		store->n_mute++;
-	group_count(g, key, 1);
+	etcd_group_count(g, key, 1);
 	if (etcd_group_is_queue(g) != was)
 		group_flipped(store, g);
 	if (!key_stands_alone(key))
@@ -718,22 +438,13 @@ static void group_take(struct etcd_store *store, struct etcd_key *key)
 	unmark_key(store, key);
 	memmove(&g->keys[at], &g->keys[at + 1], (g->n - at - 1) * sizeof(*g->keys));
 	g->n--;
-	group_count(g, key, -1);
+	etcd_group_count(g, key, -1);
 	if (was && !etcd_group_is_queue(g))
 		group_flipped(store, g);
 	else if (candidate)
 		mark_group(store, g);
 	if (!g->n)
 		group_remove(store, g);
-}
-
-/* Where the last slash is: the name is what stands before it. Without one: the name is empty, and
- * is none. */
-static size_t key_name_len(const char *key, size_t len)
-{
-	while (len > 0 && key[len - 1] != '/')
-		len--;
-	return len ? len - 1 : 0;
 }
 
 static struct etcd_key *key_new(struct etcd_store *store, const struct etcd_kv *kv)
@@ -754,12 +465,11 @@ static struct etcd_key *key_new(struct etcd_store *store, const struct etcd_kv *
 
 static void key_add(struct etcd_store *store, const struct etcd_kv *kv, bool told, bool beside)
 {
-	size_t name_len = key_name_len(kv->key, kv->key_len);
-	size_t at = name_len < kv->key_len && kv->key[name_len] == '/' ? name_len + 1 : 0;
+	size_t name_len = etcd_key_name_len(kv->key, kv->key_len);
 	const struct etcd_prefix *prefix;
 	struct etcd_key *key;
-	uint64_t number = 0;
-	bool hex = at && etcd_hex(kv->key + at, kv->key_len - at, &number);
+	uint64_t number;
+	bool hex = etcd_key_number(kv->key, kv->key_len, &number);
 
 	if (!hex && !kv->lease && !store_name(store, kv->key, kv->key_len)) {
 		store->n_passed++;
@@ -767,22 +477,12 @@ static void key_add(struct etcd_store *store, const struct etcd_kv *kv, bool tol
 			drop_path(store, kv->key, kv->key_len, beside ? beside_suffix : "");
 		return;
 	}
-	if (store->indexed && store->n_keys >= store->size_keys)
-		keys_grow(store);
 	key = key_new(store, kv);
-	key->hex = hex;
-	key->own = hex && kv->lease && number == (uint64_t)kv->lease;
+	etcd_key_ends_in(key, hex, number, kv->lease);
 	key->told = told;
 	key->beside = beside;
-	store->n_keys++;
-	if (store->indexed) {
-		key->hash = store_hash(store, key->bytes, key->key_len);
-		keys_insert(store, key);
-	} else {
-		*store->loose_keys_end = key;
-		store->loose_keys_end = &key->next_same;
-	}
-	lease_attach(key, lease_get(store, kv->lease));
+	etcd_table_add_key(store, key);
+	etcd_key_attach(key, etcd_table_lease(store, kv->lease));
 	prefix = store_prefix(store, kv->key, kv->key_len);
 	group_add(store,
 		group_get(store, kv->key, name_len,
@@ -799,7 +499,7 @@ static void key_remove(struct etcd_store *store, struct etcd_key **at)
 	store->n_keys--;
 	group_take(store, key);
 	lease_detach(store, key);
-	pool_put(&store->pool, key, sizeof(*key) + key->key_len + key->value_len);
+	pool_put(&store->pool, key, etcd_key_bytes(key));
 }
 
 /* Written again, and nothing changed that decides what it is: only its value and its revision. */
@@ -824,8 +524,8 @@ void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 
 	/* In the first read every key comes once. */
 	if (store->live)
-		at = key_place(
-			store, kv->key, kv->key_len, store_hash(store, kv->key, kv->key_len));
+		at = etcd_table_key(
+			store, kv->key, kv->key_len, etcd_table_hash(store, kv->key, kv->key_len));
 	if (kv->key_len > UINT32_MAX / 4)
 		return;
 	if (at && key_rewrite(store, *at, kv))
@@ -845,7 +545,7 @@ void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 
 void etcd_store_delete(struct etcd_store *store, const char *key, size_t len)
 {
-	struct etcd_key **at = key_place(store, key, len, store_hash(store, key, len));
+	struct etcd_key **at = etcd_table_key(store, key, len, etcd_table_hash(store, key, len));
 
 	if (at)
 		key_remove(store, at);
@@ -877,7 +577,7 @@ struct etcd_store *etcd_store_new(const struct etcd_prefix *prefixes, size_t n_p
 	str_init(&store->dropped, DROPPED_MAX);
 	store->indexed = true;
 	store->loose_keys_end = &store->loose_keys;
-	store->loose_groups_end = &store->loose_groups;
+	store->awake_end = &store->awake;
 	return store;
 }
 
@@ -888,29 +588,23 @@ void etcd_store_clear(struct etcd_store *store)
 	size_t i;
 
 	/* What is not in the pool; the rest goes with it. */
-	for (g = store->loose_groups; g; g = g->next_same)
+	for (g = store->awake; g; g = g->next_awake)
 		if (g->keys != &g->only)
 			free(g->keys);
-	for (i = 0; i < store->size_groups; i++)
-		for (g = store->groups[i]; g; g = g->next_same)
-			if (g->keys != &g->only)
-				free(g->keys);
+	store->awake = NULL;
+	store->awake_end = &store->awake;
 	for (i = 0; i < store->size_leases; i++)
-		for (lease = store->leases[i]; lease; lease = lease->next_same)
-			lease_forget_others(lease);
+		for (lease = store->leases[i]; lease; lease = lease->next_same) {
+			etcd_lease_forget_others(lease);
+		}
 	pool_clear(&store->pool);
-	free(store->keys);
-	free(store->groups);
+	pool_clear(&store->lease_pool);
+	etcd_table_empty(store);
 	free(store->leases);
-	store->keys = NULL;
-	store->groups = NULL;
 	store->leases = NULL;
-	store->n_keys = store->size_keys = store->n_groups = store->size_groups = 0;
 	store->n_leases = store->size_leases = 0;
 	store->loose_keys = store->last_key = NULL;
-	store->loose_groups = NULL;
 	store->loose_keys_end = &store->loose_keys;
-	store->loose_groups_end = &store->loose_groups;
 	store->indexed = true;
 	store->forget_told = false;
 	store->n_passed = store->n_mute = 0;
@@ -939,7 +633,7 @@ void etcd_store_forget_told(struct etcd_store *store)
 
 void etcd_store_live(struct etcd_store *store)
 {
-	store_index(store);
+	etcd_table_index(store);
 	store->live = true;
 }
 
@@ -1014,36 +708,20 @@ bool etcd_store_changed(const struct etcd_store *store)
 	return store->changed;
 }
 
-void etcd_store_expect(struct etcd_store *store, int64_t n)
-{
-	size_t size = TABLE_FIRST;
-
-	if (!store->indexed)
-		return;
-	/* A server's word: more than this is believed when the keys have come. */
-	while (size < EXPECT_MOST && (int64_t)size < n)
-		size *= 2;
-	while (store->size_keys < size)
-		keys_grow(store);
-	while (store->size_groups < 2 * size)
-		groups_grow(store);
-}
-
 /* ---- telling ---- */
 
 /* Whether something stands in the picture under that path, or will in a moment: then the row isn't
  * gone, only changed. */
 static bool path_lives(struct etcd_store *store, const char *path, size_t len)
 {
-	uint64_t hash = store_hash(store, path, len);
-	struct etcd_group **g;
+	uint64_t hash = etcd_table_hash(store, path, len);
+	struct etcd_group *g;
 	struct etcd_key **key;
 
-	store_index(store);
-	g = group_place(store, path, len, hash);
-	key = key_place(store, path, len, hash);
-
-	return (g && etcd_group_is_queue(*g)) || (key && key_stands_alone(*key)) ||
+	etcd_table_index(store);
+	g = group_look(store, path, len, hash);
+	key = etcd_table_key(store, path, len, hash);
+	return (g && etcd_group_is_queue(g)) || (key && key_stands_alone(*key)) ||
 	       store_name(store, path, len);
 }
 
@@ -1059,18 +737,22 @@ static void tell_dropped(struct etcd_store *store, const struct etcd_teller *tel
 		at += len;
 	}
 	str_clear(&store->dropped);
+	if (store->dropped.cap <= DROPPED_KEPT)
+		return;
+	str_release(&store->dropped);
+	str_init(&store->dropped, DROPPED_MAX);
 }
 
 static void tell_key(
 	struct etcd_store *store, struct etcd_key *key, const struct etcd_teller *teller, void *arg)
 {
-	struct etcd_group **same;
+	struct etcd_group *same;
 	struct str path;
 	bool beside;
 
-	store_index(store);
-	same = group_place(store, key->bytes, key->key_len, key->hash);
-	beside = same && etcd_group_is_queue(*same);
+	etcd_table_index(store);
+	same = group_look(store, key->bytes, key->key_len, key->hash);
+	beside = same && etcd_group_is_queue(same);
 	key->dirty = 0;
 	if (!key_stands_alone(key))
 		return;
@@ -1130,7 +812,7 @@ static bool group_is_first(const struct etcd_store *store, const struct etcd_gro
 	const struct etcd_key *key = store->loose_keys;
 	uint32_t i, j;
 
-	if (store->indexed || store->loose_groups != g)
+	if (store->indexed || store->awake != g)
 		return false;
 	for (i = 0; i < g->n; i++, key = key->next_same) {
 		for (j = 0; j < g->n && g->keys[j] != key; j++)
@@ -1139,15 +821,6 @@ static bool group_is_first(const struct etcd_store *store, const struct etcd_gro
 			return false;
 	}
 	return true;
-}
-
-static void lease_forget_key(struct etcd_key *key)
-{
-	if (!key->lease)
-		return;
-	*key->lease_link = key->next_on_lease;
-	if (key->next_on_lease)
-		key->next_on_lease->lease_link = key->lease_link;
 }
 
 /* A group that was told, and of which no more keys come. */
@@ -1163,16 +836,13 @@ static void group_forget(struct etcd_store *store, struct etcd_group *g)
 		struct etcd_key *key = store->loose_keys;
 
 		store->loose_keys = key->next_same;
-		lease_forget_key(key);
-		pool_put(&store->pool, key, sizeof(*key) + key->key_len + key->value_len);
+		etcd_key_unlink(key);
+		pool_put(&store->pool, key, etcd_key_bytes(key));
 	}
 	if (!store->loose_keys)
 		store->loose_keys_end = &store->loose_keys;
-	store->loose_groups = g->next_same;
-	if (!store->loose_groups)
-		store->loose_groups_end = &store->loose_groups;
 	store->n_groups--;
-	group_free(store, g);
+	etcd_group_free(store, g);
 }
 
 bool etcd_store_tell_some(struct etcd_store *store, const struct etcd_teller *teller, void *arg,
@@ -1238,16 +908,16 @@ static void tell_names(struct etcd_store *store, const struct etcd_teller *telle
 	size_t i;
 
 	if (store->n_names)
-		store_index(store);
+		etcd_table_index(store);
 	for (i = 0; i < store->n_names; i++) {
 		struct etcd_name *name = &store->names[i];
-		uint64_t hash = store_hash(store, name->path, name->len);
-		struct etcd_group **g = group_place(store, name->path, name->len, hash);
+		uint64_t hash = etcd_table_hash(store, name->path, name->len);
+		struct etcd_group *g = group_look(store, name->path, name->len, hash);
 		const struct etcd_prefix *prefix = store_prefix(store, name->path, name->len);
 		enum mechanism mechanism = MECH_ETCD_KEY;
 
-		if ((g && etcd_group_is_queue(*g)) ||
-			key_place(store, name->path, name->len, hash)) {
+		if ((g && etcd_group_is_queue(g)) ||
+			etcd_table_key(store, name->path, name->len, hash)) {
 			name->free_told = false;
 			continue;
 		}

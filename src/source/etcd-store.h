@@ -60,6 +60,7 @@ struct etcd_key {
 /* All keys with one parent: an election or a lock, or only a folder. */
 struct etcd_group {
 	struct etcd_group *next_same;
+	struct etcd_group *next_awake, **awake_link;
 	uint64_t hash;
 	struct etcd_key **keys; /* sorted by create_revision where `sorted` */
 	struct etcd_key *only; /* what keys points to while there is one: most names have no more */
@@ -159,6 +160,8 @@ enum mechanism etcd_group_mechanism(const struct etcd_group *g);
 bool etcd_key_is_candidate(const struct etcd_key *key);
 /* Puts a group's keys in the order of their create_revision. */
 void etcd_group_sort(struct etcd_group *g);
+/* The first of a queue's candidates; NULL: it is none. */
+const struct etcd_key *etcd_group_leader(struct etcd_group *g);
 const char *etcd_key_value(const struct etcd_key *key);
 
 /* Whether a key on the lease leads its group, or is a row by itself. */

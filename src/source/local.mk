@@ -14,6 +14,7 @@ src_libsource_a_SOURCES = \
 	src/source/etcd-read.c \
 	src/source/etcd-rpc.c src/source/etcd-rpc.h \
 	src/source/etcd-store.c src/source/etcd-store.h \
+	src/source/etcd-table.c src/source/etcd-table.h \
 	src/source/etcd-tell.c \
 	src/source/etcd-ttl.c \
 	src/source/etcd-write.c src/source/etcd-write.h \
