@@ -56,14 +56,6 @@ size_t etcd_prefix_end(const char *prefix, size_t len, char *end)
 	return 1;
 }
 
-static struct etcd_group *group_look(
-	const struct etcd_store *store, const char *name, size_t len, uint64_t hash)
-{
-	struct etcd_group **at = etcd_table_group(store, name, len, hash);
-
-	return at ? *at : NULL;
-}
-
 size_t etcd_store_path_leases(struct etcd_store *store, const char *path, size_t len,
 	struct etcd_lease **ret, size_t most)
 {
@@ -74,9 +66,9 @@ size_t etcd_store_path_leases(struct etcd_store *store, const char *path, size_t
 	size_t n = 0;
 
 	etcd_table_index(store);
-	g = group_look(store, path, len, hash);
+	g = etcd_rest_group(store, path, len, hash);
 	if (!g || !etcd_group_is_queue(g)) {
-		key = etcd_table_key(store, path, len, hash);
+		key = etcd_rest_key(store, path, len, hash);
 		if (!key || !(*key)->lease || !most)
 			return 0;
 		ret[0] = (*key)->lease;
@@ -161,9 +153,13 @@ const struct etcd_key *etcd_group_leader(struct etcd_group *g)
 bool etcd_lease_leads(const struct etcd_lease *lease)
 {
 	const struct etcd_key *key;
+	uint32_t place, pos = 0;
 
 	for (key = lease->keys; key; key = key->next_on_lease)
 		if (!etcd_key_is_candidate(key) || key == etcd_group_leader(key->group))
+			return true;
+	while ((place = etcd_places_next(&lease->places, &pos)) != 0)
+		if (place & ETCD_PLACE_MARK)
 			return true;
 	return false;
 }
@@ -293,7 +289,7 @@ static void group_flipped(struct etcd_store *store, struct etcd_group *g)
 	/* In the first read nothing was told yet: each key looks for its name's group when it is.
 	 */
 	beside = store->live || store->told_keys
-			 ? etcd_table_key(store, g->name, g->name_len, g->hash)
+			 ? etcd_rest_key(store, g->name, g->name_len, g->hash)
 			 : NULL;
 	if (beside)
 		mark(store, *beside);
@@ -346,7 +342,7 @@ static struct etcd_group *group_find(struct etcd_store *store, const char *name,
 			return NULL;
 		etcd_table_index(store);
 	}
-	return group_look(store, name, len, etcd_table_hash(store, name, len));
+	return etcd_rest_group(store, name, len, etcd_table_hash(store, name, len));
 }
 
 static struct etcd_group *group_get(
@@ -382,7 +378,7 @@ static void lease_detach(struct etcd_store *store, struct etcd_key *key)
 
 	etcd_key_unlink(key);
 	key->lease = NULL;
-	if (!lease || lease->keys)
+	if (!lease || lease->keys || lease->places.n)
 		return;
 	if (lease->deadline_ms != TIME_UNKNOWN &&
 		lease->deadline_ms - store->now_ms > lease->granted_ms / 3)
@@ -524,7 +520,7 @@ void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 
 	/* In the first read every key comes once. */
 	if (store->live)
-		at = etcd_table_key(
+		at = etcd_rest_key(
 			store, kv->key, kv->key_len, etcd_table_hash(store, kv->key, kv->key_len));
 	if (kv->key_len > UINT32_MAX / 4)
 		return;
@@ -545,7 +541,7 @@ void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 
 void etcd_store_delete(struct etcd_store *store, const char *key, size_t len)
 {
-	struct etcd_key **at = etcd_table_key(store, key, len, etcd_table_hash(store, key, len));
+	struct etcd_key **at = etcd_rest_key(store, key, len, etcd_table_hash(store, key, len));
 
 	if (at)
 		key_remove(store, at);
@@ -557,6 +553,7 @@ void etcd_store_touch(struct etcd_store *store, struct etcd_lease *lease)
 {
 	struct etcd_key *key;
 
+	etcd_rest_lease(store, lease);
 	for (key = lease->keys; key; key = key->next_on_lease)
 		mark(store, key);
 }
@@ -571,6 +568,7 @@ struct etcd_store *etcd_store_new(const struct etcd_prefix *prefixes, size_t n_p
 	/* A map draws its seed at random. */
 	map_init(&seed);
 	memcpy(store->seed, seed.seed, sizeof(store->seed));
+	memcpy(store->cold.seed, seed.seed, sizeof(store->cold.seed));
 	map_release(&seed);
 	store->prefixes = prefixes;
 	store->n_prefixes = n_prefixes;
@@ -596,12 +594,18 @@ void etcd_store_clear(struct etcd_store *store)
 	for (i = 0; i < store->size_leases; i++)
 		for (lease = store->leases[i]; lease; lease = lease->next_same) {
 			etcd_lease_forget_others(lease);
+			etcd_places_clear(&lease->places);
 		}
 	pool_clear(&store->pool);
 	pool_clear(&store->lease_pool);
 	etcd_table_empty(store);
+	etcd_cold_clear(&store->cold);
+	store->n_cold_keys = 0;
 	free(store->leases);
+	free(store->numbered);
 	store->leases = NULL;
+	store->numbered = NULL;
+	store->n_numbered = store->cap_numbered = store->free_number = 0;
 	store->n_leases = store->size_leases = 0;
 	store->loose_keys = store->last_key = NULL;
 	store->loose_keys_end = &store->loose_keys;
@@ -672,7 +676,7 @@ void etcd_store_name(struct etcd_store *store, const char *path, size_t len)
 
 size_t etcd_store_keys(const struct etcd_store *store)
 {
-	return store->n_keys;
+	return store->n_keys + store->n_cold_keys;
 }
 
 size_t etcd_store_leases(const struct etcd_store *store)
@@ -719,8 +723,8 @@ static bool path_lives(struct etcd_store *store, const char *path, size_t len)
 	struct etcd_key **key;
 
 	etcd_table_index(store);
-	g = group_look(store, path, len, hash);
-	key = etcd_table_key(store, path, len, hash);
+	g = etcd_rest_group(store, path, len, hash);
+	key = etcd_rest_key(store, path, len, hash);
 	return (g && etcd_group_is_queue(g)) || (key && key_stands_alone(*key)) ||
 	       store_name(store, path, len);
 }
@@ -751,7 +755,7 @@ static void tell_key(
 	bool beside;
 
 	etcd_table_index(store);
-	same = group_look(store, key->bytes, key->key_len, key->hash);
+	same = etcd_rest_group(store, key->bytes, key->key_len, key->hash);
 	beside = same && etcd_group_is_queue(same);
 	key->dirty = 0;
 	if (!key_stands_alone(key))
@@ -912,12 +916,12 @@ static void tell_names(struct etcd_store *store, const struct etcd_teller *telle
 	for (i = 0; i < store->n_names; i++) {
 		struct etcd_name *name = &store->names[i];
 		uint64_t hash = etcd_table_hash(store, name->path, name->len);
-		struct etcd_group *g = group_look(store, name->path, name->len, hash);
+		struct etcd_group *g = etcd_rest_group(store, name->path, name->len, hash);
 		const struct etcd_prefix *prefix = store_prefix(store, name->path, name->len);
 		enum mechanism mechanism = MECH_ETCD_KEY;
 
 		if ((g && etcd_group_is_queue(g)) ||
-			etcd_table_key(store, name->path, name->len, hash)) {
+			etcd_rest_key(store, name->path, name->len, hash)) {
 			name->free_told = false;
 			continue;
 		}

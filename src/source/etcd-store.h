@@ -2,6 +2,7 @@
 #define SOURCE_ETCD_STORE_H
 
 #include "model/words.h"
+#include "source/etcd-cold.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,6 +83,8 @@ struct etcd_lease {
 	int64_t granted_ms, deadline_ms, read_ms, renewed_ms;
 	int64_t others_ms;              /* when the keys on it were last read */
 	struct etcd_other_keys *others; /* NULL: not asked for */
+	struct etcd_places places;      /* of names at rest with keys on it; marked: it leads one */
+	uint32_t number;                /* by which these tell it; 0: none yet */
 	bool gone, busy, denied;
 };
 
@@ -193,6 +196,12 @@ struct etcd_lease *etcd_store_next_unread(
 /* Names and keys that a first read has brought and that were not told. */
 size_t etcd_store_untold(const struct etcd_store *store);
 bool etcd_store_changed(const struct etcd_store *store);
+/*
+ * Once everything is told and events are all that comes: puts names at rest that have up to so many
+ * keys, all in a fifth of the memory. Whatever asks for one, or changes it, wakes it. For a store
+ * that will be kept for long; nobody need call it.
+ */
+void etcd_store_pack(struct etcd_store *store, uint32_t most);
 /* About so many keys will come: makes the tables large enough at once. */
 void etcd_store_expect(struct etcd_store *store, int64_t n);
 

@@ -240,12 +240,35 @@ struct etcd_lease *etcd_table_lease(struct etcd_store *store, int64_t id)
 	return lease;
 }
 
+uint32_t etcd_table_number(struct etcd_store *store, struct etcd_lease *lease)
+{
+	union etcd_numbered *numbered;
+
+	if (lease->number)
+		return lease->number;
+	if (store->free_number) {
+		lease->number = store->free_number;
+		numbered = &store->numbered[lease->number - 1];
+		store->free_number = numbered->next;
+	} else {
+		MEM_GROW(store->numbered, store->n_numbered, store->cap_numbered);
+		numbered = &store->numbered[store->n_numbered++];
+		lease->number = (uint32_t)store->n_numbered;
+	}
+	numbered->lease = lease;
+	return lease->number;
+}
+
 void etcd_table_drop_lease(struct etcd_store *store, struct etcd_lease *lease)
 {
 	struct etcd_lease **at = lease_place(store, lease->id);
 
 	*at = lease->next_same;
 	store->n_leases--;
+	if (lease->number) {
+		store->numbered[lease->number - 1].next = store->free_number;
+		store->free_number = lease->number;
+	}
 	etcd_lease_forget_others(lease);
 	pool_put(&store->lease_pool, lease, sizeof(*lease));
 }

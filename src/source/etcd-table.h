@@ -3,9 +3,16 @@
 
 #include "base/pool.h"
 #include "base/str.h"
+#include "source/etcd-cold.h"
 #include "source/etcd-store.h"
 
 /* Private to the store: where its keys, names and leases stand. */
+
+/* What a number of a lease leads to: the lease, or the next number that is free. */
+union etcd_numbered {
+	struct etcd_lease *lease;
+	uint32_t next;
+};
 
 /*
  * Tables with the links in the members: at a hundred thousand keys, each on a lease of its own, a
@@ -44,8 +51,18 @@ struct etcd_store {
 	struct etcd_key *loose_keys; /* in no table yet, in order; linked by next_same */
 	struct etcd_key **loose_keys_end;
 	bool forget_told;
-	/* All groups, in the order of their coming; also such as stand in no table yet. */
+	/*
+	 * Groups at rest, with their keys: neither stands in a table above. Whoever looks for one
+	 * by etcd_rest_group or etcd_rest_key finds it as it was.
+	 */
+	struct etcd_cold cold;
+	size_t n_cold_keys;
+	/* All others, in the order of their coming, which is that of their memory; also such as
+	 * stand in no table yet. */
 	struct etcd_group *awake, **awake_end;
+	union etcd_numbered *numbered; /* leases of such groups, by their numbers less 1 */
+	size_t n_numbered, cap_numbered;
+	uint32_t free_number; /* 0: none */
 };
 
 uint64_t etcd_table_hash(const struct etcd_store *store, const char *bytes, size_t len);
@@ -58,7 +75,7 @@ void etcd_table_index(struct etcd_store *store);
 /* Gives the tables back. Keys and groups are elsewhere by then. */
 void etcd_table_empty(struct etcd_store *store);
 
-/* Where the link to a key or a group is; NULL: there is none. */
+/* Where the link to a key or a group is that does not rest; NULL: there is none. */
 struct etcd_key **etcd_table_key(
 	const struct etcd_store *store, const char *bytes, size_t len, uint64_t hash);
 struct etcd_group **etcd_table_group(
@@ -66,6 +83,8 @@ struct etcd_group **etcd_table_group(
 
 /* The lease of that id, made if need be; 0: NULL. */
 struct etcd_lease *etcd_table_lease(struct etcd_store *store, int64_t id);
+/* The number by which a group at rest tells its lease; one is given when it has none. */
+uint32_t etcd_table_number(struct etcd_store *store, struct etcd_lease *lease);
 void etcd_table_drop_lease(struct etcd_store *store, struct etcd_lease *lease);
 void etcd_lease_forget_others(struct etcd_lease *lease);
 
@@ -87,5 +106,15 @@ size_t etcd_key_bytes(const struct etcd_key *key);
 void etcd_group_count(struct etcd_group *g, const struct etcd_key *key, int by);
 /* Of one that has no keys any more. */
 void etcd_group_free(struct etcd_store *store, struct etcd_group *g);
+
+/* ---- groups at rest (etcd-rest.c) ---- */
+
+/* As etcd_table_group and etcd_table_key, also for what rests: it does no longer then. */
+struct etcd_group *etcd_rest_group(
+	struct etcd_store *store, const char *name, size_t len, uint64_t hash);
+struct etcd_key **etcd_rest_key(
+	struct etcd_store *store, const char *bytes, size_t len, uint64_t hash);
+/* Wakes all groups with a key on that lease. */
+void etcd_rest_lease(struct etcd_store *store, struct etcd_lease *lease);
 
 #endif

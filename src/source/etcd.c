@@ -11,7 +11,9 @@
 
 enum {
 	PASSWORD_MAX = 64 * 1024,
-	MEMBERS_WAIT_MS = 1500
+	MEMBERS_WAIT_MS = 1500,
+	/* Keys of a name that rests: one with many would be made anew for each that changes. */
+	PACK_MOST = 64
 };
 
 static const struct option_def prefix_fields[] = {
@@ -612,6 +614,8 @@ static int etcd_wait(void *state, struct round *r, struct err *err)
 
 	(void)err;
 	e->r = r;
+	if (!wait_is_news(e))
+		etcd_store_pack(e->store, PACK_MOST);
 	while (!wait_is_news(e)) {
 		enum http_step step =
 			http_loop_step(e->loop, round_wake_fd(r), round_deadline_ms(r));

@@ -6,12 +6,15 @@ src_libsource_a_SOURCES = \
 	src/source/etcd-act-plan.c \
 	src/source/etcd-act-send.c \
 	src/source/etcd-alarm.c \
+	src/source/etcd-cold.c src/source/etcd-cold.h \
 	src/source/etcd-conn.c \
 	src/source/etcd-discover.c src/source/etcd-early.c \
 	src/source/etcd-examine.c \
 	src/source/etcd-history.c \
 	src/source/etcd-many.c \
+	src/source/etcd-pack.c src/source/etcd-pack.h \
 	src/source/etcd-read.c \
+	src/source/etcd-rest.c \
 	src/source/etcd-rpc.c src/source/etcd-rpc.h \
 	src/source/etcd-store.c src/source/etcd-store.h \
 	src/source/etcd-table.c src/source/etcd-table.h \

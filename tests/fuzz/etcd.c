@@ -20,13 +20,23 @@ static void no_answer(void *arg, const struct etcd_watch_answer *a)
 	(void)a;
 }
 
-static void to_store(void *arg, const struct etcd_watch_answer *a, const struct etcd_event *event)
+/* The same events into two: names of the second are laid down after each telling. */
+struct two {
+	struct etcd_store *awake, *laid;
+};
+
+static void to_stores(void *arg, const struct etcd_watch_answer *a, const struct etcd_event *event)
 {
+	struct two *two = arg;
+
 	(void)a;
-	if (event->deleted)
-		etcd_store_delete(arg, event->kv.key, event->kv.key_len);
-	else
-		etcd_store_put(arg, &event->kv);
+	if (event->deleted) {
+		etcd_store_delete(two->awake, event->kv.key, event->kv.key_len);
+		etcd_store_delete(two->laid, event->kv.key, event->kv.key_len);
+	} else {
+		etcd_store_put(two->awake, &event->kv);
+		etcd_store_put(two->laid, &event->kv);
+	}
 }
 
 static void no_group(void *arg, struct etcd_group *g, bool named)
@@ -66,26 +76,43 @@ static void no_lease(void *arg, int64_t id)
 	(void)id;
 }
 
+static struct etcd_store *store_new(const struct etcd_prefix *prefix)
+{
+	struct etcd_store *store = etcd_store_new(prefix, 1);
+
+	etcd_store_name(store, "a/b", 3);
+	etcd_store_live(store);
+	return store;
+}
+
 static void check_store(const uint8_t *data, size_t size)
 {
-	static const struct etcd_watch_handler handler = { .answer = no_answer, .event = to_store };
+	static const struct etcd_watch_handler handler = { .answer = no_answer,
+		.event = to_stores };
 	static const struct etcd_teller teller = {
 		.group = no_group, .key = no_key, .free = no_free, .drop = no_drop
 	};
 	struct etcd_prefix prefix = { .len = 0, .kind = ETCD_LAYOUT_AUTO, .bytes = NULL };
-	struct etcd_store *store;
 	char empty[1] = "";
+	struct two two;
+	int i;
 
 	prefix.bytes = empty;
-	store = etcd_store_new(&prefix, 1);
-	etcd_store_name(store, "a/b", 3);
-	etcd_store_live(store);
+	two.awake = store_new(&prefix);
+	two.laid = store_new(&prefix);
 	/* Twice: the second time everything is there already. */
-	etcd_watch_read(data, size, &handler, store, NULL);
-	etcd_store_tell(store, &teller, NULL);
-	etcd_watch_read(data, size, &handler, store, NULL);
-	etcd_store_tell(store, &teller, NULL);
-	etcd_store_free(store);
+	for (i = 0; i < 2; i++) {
+		etcd_watch_read(data, size, &handler, &two, NULL);
+		etcd_store_tell(two.awake, &teller, NULL);
+		etcd_store_tell(two.laid, &teller, NULL);
+		etcd_store_pack(two.laid, 64);
+		if (etcd_store_keys(two.awake) != etcd_store_keys(two.laid) ||
+			etcd_store_leases(two.awake) != etcd_store_leases(two.laid) ||
+			etcd_store_ignored(two.awake) != etcd_store_ignored(two.laid))
+			abort();
+	}
+	etcd_store_free(two.awake);
+	etcd_store_free(two.laid);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
