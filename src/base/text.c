@@ -6,6 +6,7 @@
 
 #include <langinfo.h>
 #include <locale.h>
+#include <stdio.h>
 #include <string.h>
 #include <wchar.h>
 #include <wctype.h>
@@ -220,6 +221,18 @@ void text_escape_cut(struct str *out, const void *bytes, size_t len, size_t max_
 	text_escape(out, bytes, cut);
 	if (cut < len)
 		str_add(out, "...");
+}
+
+const char *text_shown(char *buf, size_t size, const char *text)
+{
+	struct str shown;
+
+	str_init(&shown, size - 1);
+	/* A byte may become four, and dots follow. */
+	text_escape_cut(&shown, text, strlen(text), size / 4 - 2);
+	snprintf(buf, size, "%s", shown.s);
+	str_release(&shown);
+	return buf;
 }
 
 static int hex_digit(char c)

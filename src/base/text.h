@@ -26,6 +26,11 @@ void text_escape(struct str *out, const void *bytes, size_t len);
  * reversible then. */
 void text_escape_cut(struct str *out, const void *bytes, size_t len, size_t max_bytes);
 
+/* The same into a buffer of size bytes, at least 16, cut so that it fits: for messages. Returns
+ * buf.
+ */
+const char *text_shown(char *buf, size_t size, const char *text);
+
 /*
  * For text that was escaped before, by us, and comes back from a file: printable UTF-8 stays, also
  * a backslash; everything else is escaped, as nobody knows who wrote the file. With "..." at the

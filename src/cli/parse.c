@@ -37,13 +37,7 @@ const struct command *cli_command(const char *name)
 
 const char *cli_shown(char *buf, const char *text)
 {
-	struct str shown;
-
-	str_init(&shown, CLI_SHOWN_MAX - 1);
-	text_escape_cut(&shown, text, strlen(text), CLI_SHOWN_MAX / 4 - 2);
-	snprintf(buf, CLI_SHOWN_MAX, "%s", shown.s);
-	str_release(&shown);
-	return buf;
+	return text_shown(buf, CLI_SHOWN_MAX, text);
 }
 
 /* "unknown X 'word'; did you mean ...?" with the words that were offered. */

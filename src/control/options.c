@@ -164,13 +164,7 @@ const struct option_def options_top[] = {
 
 const char *options_shown(char *buf, const char *text)
 {
-	struct str shown;
-
-	str_init(&shown, OPTIONS_SHOWN_MAX - 1);
-	text_escape_cut(&shown, text, strlen(text), OPTIONS_SHOWN_MAX / 4 - 2);
-	snprintf(buf, OPTIONS_SHOWN_MAX, "%s", shown.s);
-	str_release(&shown);
-	return buf;
+	return text_shown(buf, OPTIONS_SHOWN_MAX, text);
 }
 
 int options_fail(

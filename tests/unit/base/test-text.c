@@ -105,6 +105,7 @@ static void foreign_escapes_are_refused(void **state)
 static void a_cut_is_between_characters(void **state)
 {
 	struct str out;
+	char shown[20];
 
 	(void)state;
 	str_init(&out, 100);
@@ -123,6 +124,9 @@ static void a_cut_is_between_characters(void **state)
 	text_escape_again(&out, "a\\\xc3\xa9", 3);
 	assert_string_equal(out.s, "a\\...");
 	str_release(&out);
+	assert_string_equal(text_shown(shown, sizeof(shown), "a\xc3\xa9"), "a\xc3\xa9");
+	assert_string_equal(
+		text_shown(shown, sizeof(shown), "\x01\x02\x03\x04"), "\\x01\\x02\\x03...");
 }
 
 /* What the C library decodes at s, in the same terms. */
