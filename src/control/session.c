@@ -146,12 +146,8 @@ void session_keep_ghosts(struct session *s)
 	struct map_entry *e;
 	size_t pos = 0;
 
-	while ((e = map_next(&s->ghosts, &pos)) != NULL) {
-		struct picture_slot *slot = picture_find(&s->picture, e->key);
-
-		if (slot)
-			slot->generation = s->picture.generation;
-	}
+	while ((e = map_next(&s->ghosts, &pos)) != NULL)
+		picture_keep(&s->picture, e->key);
 }
 
 static void session_seed_ghosts(struct session *s)
@@ -289,7 +285,7 @@ static void session_seed(struct session *s)
 static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int64_t now_us)
 {
 	struct picture_slot *slot = &s->picture.slots[i];
-	bool dirty = slot->next_ms == INT64_MIN;
+	bool dirty = picture_is_dirty(&s->picture, i);
 	bool ghost = singleton_detail(slot->s, DETAIL_REMEMBERED) != NULL;
 	struct observed observed = { 0 };
 	struct remembered *memory;

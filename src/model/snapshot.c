@@ -115,6 +115,9 @@ void picture_release(struct picture *pic)
 	for (i = 0; i < pic->n_chunks; i++)
 		chunk_unref(pic->chunks[i]);
 	free(pic->slots);
+	free(pic->next_ms);
+	free(pic->told);
+	free(pic->hashes);
 	free(pic->chunks);
 	free(pic->chunk_dirty);
 	free(pic->index);
@@ -147,9 +150,9 @@ static size_t index_place(const struct picture *pic, const char *id, uint32_t ha
 	size_t mask = pic->size - 1, i;
 
 	for (i = hash & mask; pic->index[i]; i = (i + 1) & mask) {
-		const struct picture_slot *slot = &pic->slots[pic->index[i] - 1];
+		size_t slot = pic->index[i] - 1;
 
-		if (slot->hash == hash && strcmp(slot->s->id, id) == 0)
+		if (pic->hashes[slot] == hash && strcmp(pic->slots[slot].s->id, id) == 0)
 			break;
 	}
 	return i;
@@ -157,7 +160,7 @@ static size_t index_place(const struct picture *pic, const char *id, uint32_t ha
 
 static size_t index_of_slot(const struct picture *pic, size_t slot)
 {
-	size_t mask = pic->size - 1, i = pic->slots[slot].hash & mask;
+	size_t mask = pic->size - 1, i = pic->hashes[slot] & mask;
 
 	while (pic->index[i] != slot + 1)
 		i = (i + 1) & mask;
@@ -169,14 +172,17 @@ static void index_make(struct picture *pic)
 {
 	size_t i, at;
 
-	for (i = 0; !pic->size && i < pic->n; i++)
-		pic->slots[i].hash = picture_hash(pic, pic->slots[i].s->id);
+	if (!pic->size) {
+		pic->hashes = xcalloc(pic->cap, sizeof(*pic->hashes));
+		for (i = 0; i < pic->n; i++)
+			pic->hashes[i] = picture_hash(pic, pic->slots[i].s->id);
+	}
 	while ((pic->n + 1) * 4 > pic->size * 3)
 		pic->size = pic->size ? pic->size * 2 : 16;
 	free(pic->index);
 	pic->index = xcalloc(pic->size, sizeof(*pic->index));
 	for (i = 0; i < pic->n; i++) {
-		for (at = pic->slots[i].hash & (pic->size - 1); pic->index[at];)
+		for (at = pic->hashes[i] & (pic->size - 1); pic->index[at];)
 			at = (at + 1) & (pic->size - 1);
 		pic->index[at] = (uint32_t)i + 1;
 	}
@@ -188,7 +194,7 @@ static void index_remove(struct picture *pic, size_t slot)
 	size_t mask = pic->size - 1, hole = index_of_slot(pic, slot), i;
 
 	for (i = (hole + 1) & mask; pic->index[i]; i = (i + 1) & mask) {
-		size_t home = pic->slots[pic->index[i] - 1].hash & mask;
+		size_t home = pic->hashes[pic->index[i] - 1] & mask;
 
 		if (((i - home) & mask) >= ((i - hole) & mask)) {
 			pic->index[hole] = pic->index[i];
@@ -210,12 +216,28 @@ struct picture_slot *picture_find(struct picture *pic, const char *id)
 	return at ? &pic->slots[at - 1] : NULL;
 }
 
+static void picture_grow(struct picture *pic)
+{
+	pic->cap = pic->cap ? pic->cap * 2 : 8;
+	pic->slots = xrealloc(pic->slots, pic->cap, sizeof(*pic->slots));
+	pic->next_ms = xrealloc(pic->next_ms, pic->cap, sizeof(*pic->next_ms));
+	pic->told = xrealloc(pic->told, pic->cap, sizeof(*pic->told));
+	if (pic->size)
+		pic->hashes = xrealloc(pic->hashes, pic->cap, sizeof(*pic->hashes));
+}
+
+/* hash is that of its id where there is an index. */
 static void picture_add(struct picture *pic, struct singleton *s, uint32_t hash)
 {
-	MEM_GROW(pic->slots, pic->n, pic->cap);
-	pic->slots[pic->n] = (struct picture_slot){
-		.s = s, .next_ms = INT64_MIN, .generation = pic->generation, .hash = hash
-	};
+	size_t i = pic->n;
+
+	if (i == pic->cap)
+		picture_grow(pic);
+	pic->slots[i] = (struct picture_slot){ .s = s };
+	pic->next_ms[i] = INT64_MIN;
+	pic->told[i] = true;
+	if (pic->size)
+		pic->hashes[i] = hash;
 	picture_touch(pic, pic->n++);
 }
 
@@ -230,7 +252,7 @@ bool picture_put(struct picture *pic, struct singleton *s)
 {
 	struct picture_slot *slot;
 	uint32_t hash;
-	size_t place;
+	size_t place, i;
 	bool changed;
 
 	if (picture_follows(pic, s->id)) {
@@ -246,13 +268,14 @@ bool picture_put(struct picture *pic, struct singleton *s)
 		pic->index[place] = (uint32_t)pic->n;
 		return true;
 	}
-	slot = &pic->slots[pic->index[place] - 1];
+	i = pic->index[place] - 1;
+	slot = &pic->slots[i];
 	changed = slot->s->hash != s->hash;
-	slot->generation = pic->generation;
+	pic->told[i] = true;
 	singleton_unref(slot->s);
 	slot->s = s;
 	if (changed)
-		slot->next_ms = INT64_MIN;
+		pic->next_ms[i] = INT64_MIN;
 	return changed;
 }
 
@@ -267,9 +290,17 @@ static void picture_take_out(struct picture *pic, size_t slot)
 	if (slot != pic->n) {
 		pic->index[index_of_slot(pic, pic->n)] = (uint32_t)slot + 1;
 		pic->slots[slot] = pic->slots[pic->n];
+		pic->next_ms[slot] = pic->next_ms[pic->n];
+		pic->told[slot] = pic->told[pic->n];
+		pic->hashes[slot] = pic->hashes[pic->n];
 		picture_touch(pic, slot);
 	}
 	picture_touch(pic, pic->n);
+}
+
+bool picture_is_dirty(const struct picture *pic, size_t slot)
+{
+	return pic->next_ms[slot] == INT64_MIN;
 }
 
 bool picture_remove(struct picture *pic, const char *id)
@@ -284,7 +315,16 @@ bool picture_remove(struct picture *pic, const char *id)
 
 void picture_begin(struct picture *pic)
 {
-	pic->generation++;
+	if (pic->n)
+		memset(pic->told, 0, pic->n * sizeof(*pic->told));
+}
+
+void picture_keep(struct picture *pic, const char *id)
+{
+	const struct picture_slot *slot = picture_find(pic, id);
+
+	if (slot)
+		pic->told[slot - pic->slots] = true;
 }
 
 void picture_end(struct picture *pic, void (*gone)(void *arg, const struct singleton *s), void *arg)
@@ -292,7 +332,7 @@ void picture_end(struct picture *pic, void (*gone)(void *arg, const struct singl
 	size_t i = 0;
 
 	while (i < pic->n) {
-		if (pic->slots[i].generation == pic->generation) {
+		if (pic->told[i]) {
 			i++;
 			continue;
 		}
@@ -307,7 +347,7 @@ ptrdiff_t picture_next_due(const struct picture *pic, size_t *pos, int64_t now_m
 	while (*pos < pic->n) {
 		size_t i = (*pos)++;
 
-		if (pic->slots[i].next_ms <= now_ms)
+		if (pic->next_ms[i] <= now_ms)
 			return (ptrdiff_t)i;
 	}
 	return -1;
@@ -318,15 +358,15 @@ void picture_redo(struct picture *pic, int64_t now_ms)
 	size_t i;
 
 	for (i = 0; i < pic->n; i++)
-		if (pic->slots[i].next_ms > now_ms)
-			pic->slots[i].next_ms = now_ms;
+		if (pic->next_ms[i] > now_ms)
+			pic->next_ms[i] = now_ms;
 }
 
 void picture_judged(struct picture *pic, size_t slot, struct row *row)
 {
 	row_unref(pic->slots[slot].row);
 	pic->slots[slot].row = row;
-	pic->slots[slot].next_ms = row->v.next_ms;
+	pic->next_ms[slot] = row->v.next_ms;
 	picture_touch(pic, slot);
 }
 
@@ -336,8 +376,8 @@ int64_t picture_due_ms(const struct picture *pic)
 	size_t i;
 
 	for (i = 0; i < pic->n; i++)
-		if (pic->slots[i].next_ms < due)
-			due = pic->slots[i].next_ms;
+		if (pic->next_ms[i] < due)
+			due = pic->next_ms[i];
 	return due;
 }
 

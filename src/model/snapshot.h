@@ -88,26 +88,25 @@ const struct row *snapshot_find(const struct snapshot *snap, const char *id);
 /*
  * The picture: the mutable table of one source, private to its thread, from which snapshots are
  * published. A slot holds the facts and the row judged from them; it is dirty until it was judged
- * again.
+ * again. What all slots are gone through for stands in arrays of its own.
  */
 struct picture_slot {
 	struct singleton *s;
 	struct row *row; /* NULL until judged */
-	int64_t next_ms; /* of the row's verdict; INT64_MIN while dirty */
-	uint32_t generation;
-	uint32_t hash; /* of its id */
 };
 
 struct picture {
 	struct picture_slot *slots;
-	size_t n, cap;
-	uint32_t *index; /* an open hash table by id: slot number + 1; 0: free */
-	size_t size;     /* of it: a power of two; 0: none, and the slots are in the ids' order */
+	int64_t *next_ms; /* of each slot's verdict; INT64_MIN while it is dirty */
+	bool *told;       /* since picture_begin */
+	uint32_t *hashes; /* of the slots' ids; NULL as long as there is no index */
+	size_t n, cap;    /* of these four */
+	uint32_t *index;  /* an open hash table by id: slot number + 1; 0: free */
+	size_t size;      /* of it: a power of two; 0: none, and the slots are in the ids' order */
 	uint64_t seed[2];
 	struct chunk **chunks;
 	bool *chunk_dirty;
 	size_t n_chunks, cap_chunks, cap_dirty;
-	uint32_t generation;
 	uint64_t seq;
 };
 
@@ -124,12 +123,16 @@ bool picture_put(struct picture *pic, struct singleton *s);
 bool picture_remove(struct picture *pic, const char *id);
 /* The slot of an id, or NULL; valid until the next put or remove. */
 struct picture_slot *picture_find(struct picture *pic, const char *id);
+/* Whether a slot's facts have changed since it was judged. */
+bool picture_is_dirty(const struct picture *pic, size_t slot);
 
 /*
  * A full picture: what is not put between picture_begin and picture_end is gone. picture_end calls
  * gone (if not NULL) for each singleton before it is taken out.
  */
 void picture_begin(struct picture *pic);
+/* Keeps what has that id, as if it were put once more. */
+void picture_keep(struct picture *pic, const char *id);
 void picture_end(
 	struct picture *pic, void (*gone)(void *arg, const struct singleton *s), void *arg);
 

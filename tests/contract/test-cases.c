@@ -91,9 +91,10 @@ static void judge_rows(struct play *p, struct played_source *s)
 		};
 		struct remembered *r = memory_find(&s->memory, slot->s->id);
 
-		if (slot->next_ms == INT64_MIN && !singleton_detail(slot->s, DETAIL_REMEMBERED))
+		if (picture_is_dirty(&s->picture, i) &&
+			!singleton_detail(slot->s, DETAIL_REMEMBERED))
 			r = memory_observe(&s->memory, slot->s, in.now_ms, in.now_us, NULL);
-		else if (slot->next_ms > in.now_ms)
+		else if (s->picture.next_ms[i] > in.now_ms)
 			continue;
 		in.memory = r;
 		verdict_draft_begin(&p->verdict);

@@ -110,7 +110,7 @@ static void judge_slot(struct life *l, size_t i)
 	struct picture_slot *slot = &l->picture.slots[i];
 	struct remembered *r = memory_find(&l->memory, slot->s->id);
 
-	if (slot->next_ms == INT64_MIN)
+	if (picture_is_dirty(&l->picture, i))
 		r = memory_observe(&l->memory, slot->s, l->now_ms, l->now_us, NULL);
 	judge_one(l, slot->s, r);
 	memory_note_state(&l->memory, r, l->out.v.state, l->now_us);
