@@ -394,6 +394,17 @@ static void tell_history(
 		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "Nothing since this console started.");
 }
 
+/* Why a witness is not there, as far as its source tells. */
+static const char *missing_words(const struct snapshot *snap)
+{
+	if (!snap)
+		return "is in no source of this console";
+	if (snap->picture_ms == TIME_UNKNOWN)
+		return "is not known: its source was not read yet";
+	return snap->n_hidden ? "is not there: nobody holds it, it never was, or it can't be seen"
+			      : "is not there: nobody holds it, or it never was";
+}
+
 static void tell_witnesses(struct prose *p, const struct model *m, const struct role_view *view)
 {
 	size_t i;
@@ -406,9 +417,7 @@ static void tell_witnesses(struct prose *p, const struct model *m, const struct 
 
 		if (!row) {
 			prose_add(p, STYLE_STATE_UNKNOWN, "?", HANG, STYLE_STALE, "%s  %s",
-				view->role->witnesses[i],
-				snap ? "is not there: nobody holds it, or it never was"
-				     : "is in no source of this console");
+				view->role->witnesses[i], missing_words(snap));
 			continue;
 		}
 		format_holder(holder, sizeof(holder), row);

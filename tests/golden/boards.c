@@ -320,6 +320,12 @@ struct board *boards_make(const char *name, int64_t now_ms, int64_t now_us)
 		s[1] = make_bare("etcd", "etcd", SOURCE_CONNECTING, NULL, now_ms, now_us);
 		return compose(s, 2, 0, now_ms, now_us);
 	}
+	/* Of one witness of the role nothing was read yet, another is not there. */
+	if (strcmp(name, "role-unread") == 0) {
+		s[0] = make_bare("orders", "postgres", SOURCE_OK, NULL, now_ms, now_us);
+		s[1] = make_bare("ctl", "etcd", SOURCE_CONNECTING, NULL, now_ms, now_us);
+		return compose(s, 2, 1, now_ms, now_us);
+	}
 	if (strcmp(name, "failing") == 0) {
 		s[0] = make_bare("pg", "postgres", SOURCE_FAILING,
 			"connecting to 127.0.0.1:5432 was refused: start the server, or correct "
