@@ -50,7 +50,7 @@ struct act_case {
 	const char *(*hinders)(const struct singleton *s, enum verb verb);
 };
 
-/* `hinders` of suspend and resume, for mechanisms with DETAIL_SUSPENDED; of other verbs NULL. */
+/* `hinders` of suspend, step-down and resume, for rows with DETAIL_SUSPENDED; else NULL. */
 const char *act_suspend_hinders(const struct singleton *s, enum verb verb);
 
 /* A row of such a table, for the .def files that a real kind and its built-in likeness share. */

@@ -380,6 +380,44 @@ static void a_run_by_hand_is_the_cronjobs_own(void **state)
 	bench_release(&t);
 }
 
+/* ---- what the menu tells ---- */
+
+static void assert_hinders(struct bench *t, enum verb verb, const char *path, const char *why)
+{
+	const struct singleton *row = fake_round_row(&t->r, path);
+	const char *said;
+
+	assert_non_null(row);
+	said = case_of(row->mechanism, verb)->hinders(row, verb);
+	if (why)
+		assert_string_equal(said, why);
+	else
+		assert_null(said);
+}
+
+static void the_menu_knows_what_is_suspended(void **state)
+{
+	static const char path[] = "cronjob/billing/close";
+	struct bench t;
+	int suspended;
+
+	(void)state;
+	for (suspended = 0; suspended < 2; suspended++) {
+		const char *already = suspended ? "it is suspended already" : NULL;
+
+		bench_init(&t);
+		lease_made(&t, "a");
+		cron_made(&t, FAR)->suspended = suspended;
+		bench_show(&t, 5000);
+		assert_hinders(&t, VERB_SUSPEND, path, already);
+		assert_hinders(&t, VERB_STEP_DOWN, path, already);
+		assert_hinders(&t, VERB_RESUME, path, suspended ? NULL : "it is not suspended");
+		assert_hinders(&t, VERB_TRIGGER, path, NULL);
+		assert_hinders(&t, VERB_STEP_DOWN, "lease/ops/one", NULL);
+		bench_release(&t);
+	}
+}
+
 /* ---- who is behind a row ---- */
 
 static void the_process_behind_a_row(void **state)
@@ -427,6 +465,7 @@ int main(void)
 		cmocka_unit_test(a_run_that_was_made_anew_is_left_alone),
 		cmocka_unit_test(a_run_that_is_released_goes_behind_its_pods),
 		cmocka_unit_test(a_run_by_hand_is_the_cronjobs_own),
+		cmocka_unit_test(the_menu_knows_what_is_suspended),
 		cmocka_unit_test(the_process_behind_a_row),
 	};
 
