@@ -36,7 +36,7 @@ struct grpc_channel {
 	struct grpc_call *active, *ended, *idle;
 	size_t n_busy, n_idle;
 	int64_t due_ms; /* no active call's deadline is before it */
-	uint64_t requests;
+	uint64_t requests, answers;
 };
 
 struct grpc_call {
@@ -49,8 +49,9 @@ struct grpc_call {
 	struct str upload; /* what is to be sent, from sent on */
 	size_t sent, max_message;
 	int64_t started_ms, deadline_ms;
-	int32_t id; /* of its stream; 0: none (yet) */
-	bool *left; /* the request's `sent`; NULL */
+	uint64_t answers; /* the channel's when it was started */
+	int32_t id;       /* of its stream; 0: none (yet) */
+	bool *left;       /* the request's `sent`; NULL */
 	bool open, many, secret, paused;
 	unsigned launched; /* how often its stream was begun */
 	bool answered;     /* a response's headers came */
@@ -180,6 +181,7 @@ static void call_header(
 
 	if (header_is(name, name_len, ":status")) {
 		call->answered = true;
+		call->ch->answers++;
 		call->is_grpc = false;
 		call->http_status = strtol(value, NULL, 10);
 	} else if (header_is(name, name_len, "content-type")) {
@@ -451,6 +453,21 @@ static void call_finish(struct grpc_call *call)
 
 /* ---- the channel's life ---- */
 
+static void call_late(struct grpc_call *call, int64_t now_ms)
+{
+	struct grpc_channel *ch = call->ch;
+	double seconds = (double)(now_ms - call->started_ms) / 1000;
+
+	if (ch->answers == call->answers || call->answered) {
+		h2_late(ch->h2, seconds, &call->failure);
+		return;
+	}
+	err_set(&call->failure, ERR_TIMEOUT,
+		"%s answers other requests, and one not within %.1f s: it may have lost its "
+		"quorum, or its disk hangs. Check etcdctl endpoint status, and the disk",
+		ch->endpoint->text, seconds);
+}
+
 static void channel_expire(struct grpc_channel *ch)
 {
 	int64_t now_ms = http_loop_now_ms(ch->loop);
@@ -473,7 +490,7 @@ static void channel_expire(struct grpc_channel *ch)
 			ch->due_ms = call->deadline_ms + OPENING_GRACE_MS;
 			continue;
 		}
-		h2_late(ch->h2, (double)(now_ms - call->started_ms) / 1000, &call->failure);
+		call_late(call, now_ms);
 		/* A deadline of one call says nothing of a connection on which others were
 		 * answered. */
 		if (!h2_spoke(ch->h2))
@@ -661,6 +678,7 @@ static void call_fill(struct grpc_call *call, const struct grpc_request *request
 {
 	call->max_message = request->max_message;
 	call->started_ms = http_loop_now_ms(call->ch->loop);
+	call->answers = call->ch->answers;
 	call->deadline_ms = request->deadline_ms;
 	call->open = request->open;
 	call->many = request->many;

@@ -489,7 +489,8 @@ int etcd_watch_check(struct etcd *e, struct err *err)
 	if (now_ms - e->heard_ms > ETCD_SILENCE_MS && e->asked_ms != TIME_UNKNOWN)
 		return err_set(err, ERR_TIMEOUT,
 			"%s keeps the watch open and has not answered on it for %lld s: it may "
-			"hang",
+			"hang, or the network between is cut. Check the process there, and the way "
+			"to it",
 			e->members[e->current].endpoint.text,
 			(long long)(now_ms - e->heard_ms) / 1000);
 	if (now_ms - e->heard_ms >= ETCD_PROGRESS_EVERY_MS && e->asked_ms == TIME_UNKNOWN) {

@@ -240,7 +240,8 @@ static int ready_failed(
 	if (rc != ERR_TIMEOUT || !sent)
 		return rc;
 	return err_set(err, ERR_TIMEOUT,
-		"%s keeps the connection open and has not answered for %d s: it may hang",
+		"%s keeps the connection open and has not answered for %d s: it may hang, or the "
+		"network between is cut. Check the process there, and the way to it",
 		rest_server(k->client), (KUBE_QUIET_MS + KUBE_PATIENCE_MS) / 1000);
 }
 

@@ -450,7 +450,8 @@ int sim_cluster_blind(const struct cluster *c, struct err *err)
 	if (c->trouble == CLUSTER_HANGS)
 		return err_set(err, ERR_TIMEOUT,
 			"https://%s:6443 keeps the connection open and has not answered for 9 s: "
-			"it may hang",
+			"it may hang, or the network between is cut. Check the process there, and "
+			"the way to it",
 			name);
 	if (c->trouble == CLUSTER_DOWN)
 		return err_set(err, ERR_CONNECT,

@@ -216,8 +216,11 @@ static int no_member(const struct etcd *e, struct err *err)
 				e->members[i].endpoint.text);
 	for (i = 0; i < e->n_members; i++)
 		if (e->members[i].answered)
-			return err_set(err, ERR_TIMEOUT, "%s did not answer in time",
-				e->members[i].endpoint.text);
+			return err_set(err, ERR_TIMEOUT,
+				"%s answers other requests, and one not within %d.0 s: it may have "
+				"lost its quorum, or its disk hangs. Check etcdctl endpoint "
+				"status, and the disk",
+				e->members[i].endpoint.text, SIM_PATIENCE_S);
 	return etcd_none_answers(e, e->current, ERR_CONNECT, err);
 }
 
