@@ -225,7 +225,7 @@ static void text_after(struct out *out, const struct gate_item *item, const stru
 	out_text(out, state_word(board_state(snap, row))->word);
 	if (holder) {
 		out_text(out, "  ");
-		out_text(out, holder->identity);
+		out_text(out, claim_identity(holder));
 	}
 	out_char(out, '\n');
 }

@@ -25,8 +25,8 @@ static bool watch_same_claims(const struct singleton *a, const struct singleton 
 		return false;
 	for (i = 0; i < a->n_claims; i++)
 		if (a->claims[i].kind != b->claims[i].kind ||
-			strcmp(a->claims[i].key, b->claims[i].key) != 0 ||
-			strcmp(a->claims[i].identity, b->claims[i].identity) != 0)
+			strcmp(claim_key(&a->claims[i]), claim_key(&b->claims[i])) != 0 ||
+			strcmp(claim_identity(&a->claims[i]), claim_identity(&b->claims[i])) != 0)
 			return false;
 	return true;
 }

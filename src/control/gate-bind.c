@@ -61,7 +61,7 @@ static void collect(struct candidates *c, const struct singleton *s, enum verb v
 	for (i = 0; !runs_only && i < s->n_claims; i++)
 		if (s->claims[i].kind == CLAIM_HOLDER ||
 			(s->claims[i].kind == CLAIM_WAITER && verb != VERB_STEP_DOWN))
-			candidate_add(c, s->claims[i].key, s->claims[i].identity);
+			candidate_add(c, claim_key(&s->claims[i]), claim_identity(&s->claims[i]));
 	for (i = 0; i < s->more->n_runs; i++)
 		candidate_add(c, s->more->runs[i].key, s->more->runs[i].name);
 }
@@ -92,7 +92,7 @@ static void narrow_to_holders(struct candidates *c, const struct singleton *s)
 	c->n = 0;
 	for (i = 0; i < s->n_claims; i++)
 		if (s->claims[i].kind == CLAIM_HOLDER)
-			candidate_add(c, s->claims[i].key, s->claims[i].identity);
+			candidate_add(c, claim_key(&s->claims[i]), claim_identity(&s->claims[i]));
 }
 
 static void list_keys(struct str *out, const struct candidates *c)

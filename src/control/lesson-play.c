@@ -72,8 +72,8 @@ static bool has_holder(const struct singleton *s, const char *identity)
 	size_t i;
 
 	for (i = 0; i < s->n_claims; i++)
-		if (s->claims[i].kind == CLAIM_HOLDER && s->claims[i].identity &&
-			strcmp(s->claims[i].identity, identity) == 0)
+		if (s->claims[i].kind == CLAIM_HOLDER &&
+			strcmp(claim_identity(&s->claims[i]), identity) == 0)
 			return true;
 	return false;
 }

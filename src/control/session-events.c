@@ -54,7 +54,7 @@ static bool hand_over_text(
 	struct str *text, const struct singleton *s, const struct observed *observed)
 {
 	const struct claim *holder = singleton_holder(s);
-	const char *identity = holder ? holder->identity : "";
+	const char *identity = holder ? claim_identity(holder) : "";
 
 	if (observed->freed)
 		str_addf(text, "nobody holds it any more; it was %s", observed->before);
@@ -201,13 +201,13 @@ static void emit_hold(struct session *s, const struct singleton *facts,
 			       : first         ? EVENT_SEEN
 					       : EVENT_TOOK;
 	const char *identity = observed->freed ? observed->before
-			       : holder        ? holder->identity
+			       : holder        ? claim_identity(holder)
 					       : NULL;
 
 	send_event(
 		s, event_held(clock_wall_us(s->shared->clock), facts->has_token ? facts->token : 0,
 			   s->config->name, facts->id, hand_over_word(observed), text, hold,
-			   identity, holder && !observed->freed ? holder->key : NULL));
+			   identity, holder && !observed->freed ? claim_key(holder) : NULL));
 }
 
 void session_event_row(struct session *s, const struct row *before, const struct row *after,

@@ -49,12 +49,12 @@ void session_event_between(
 		return;
 	note_last_seen(s, facts->id);
 	str_init(&text, 16384);
-	str_addf(&text, "%s holds it; %s held it when it was last looked at", holder->identity,
-		observed->before);
+	str_addf(&text, "%s holds it; %s held it when it was last looked at",
+		claim_identity(holder), observed->before);
 	session_event_tokens(&text, facts, observed);
 	e = event_held(clock_wall_us(s->shared->clock), facts->has_token ? facts->token : 0,
-		s->config->name, facts->id, "hand-over", text.s, EVENT_SEEN, holder->identity,
-		holder->key);
+		s->config->name, facts->id, "hand-over", text.s, EVENT_SEEN, claim_identity(holder),
+		claim_key(holder));
 	str_release(&text);
 	history_add(&s->history, e);
 	/* A command that looks once tells the past of what it was asked for. */

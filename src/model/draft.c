@@ -473,20 +473,29 @@ static void draft_fill_details(const struct draft *d, struct detail *to, const c
 	}
 }
 
+/* How far behind a claim, in one block, something stands. */
+static uint32_t draft_behind(const struct claim *claim, const void *what)
+{
+	return (uint32_t)((const char *)what - (const char *)claim);
+}
+
 static void draft_fill_claims(
 	const struct draft *d, struct claim *to, const struct detail *details, const char *texts)
 {
 	size_t i;
 
-	for (i = 0; i < d->n_claims; i++)
+	for (i = 0; i < d->n_claims; i++) {
+		const struct draft_claim *from = &d->claims[i];
+
 		to[i] = (struct claim){
-			.kind = d->claims[i].kind,
-			.n_details = (uint16_t)d->claims[i].details.n,
-			.position = d->claims[i].position,
-			.identity = texts + d->claims[i].identity,
-			.key = texts + d->claims[i].key,
-			.details = details + d->claims[i].details.first,
+			.kind = from->kind,
+			.n_details = (uint16_t)from->details.n,
+			.position = from->position,
+			.identity_at = draft_behind(&to[i], texts + from->identity),
+			.key_at = draft_behind(&to[i], texts + from->key),
+			.details_at = draft_behind(&to[i], details + from->details.first),
 		};
+	}
 }
 
 static void draft_fill_pods(

@@ -447,7 +447,7 @@ static bool any_claim(
 	uint32_t pos = 0;
 
 	while ((c = singleton_claim(row->s, kind, &pos)))
-		if (any_text(f, t, c->identity))
+		if (any_text(f, t, claim_identity(c)))
 			return true;
 	return false;
 }

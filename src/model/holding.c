@@ -96,7 +96,7 @@ static void tell_event(struct telling *t, const struct event *e)
 static void tell_holder(struct telling *t, const struct claim *c, const struct row *row,
 	int64_t seen_us, int64_t now_us, int64_t end_us)
 {
-	struct holding_row *to = row_of(t, c->identity);
+	struct holding_row *to = row_of(t, claim_identity(c));
 	int64_t since = t->open == to ? t->since_us : row->v.first_seen_us;
 	int64_t known = end_us != TIME_UNKNOWN && end_us < seen_us ? end_us : seen_us;
 
@@ -116,7 +116,7 @@ static void tell_waiters(struct telling *t, const struct row *row)
 	uint32_t pos = 0;
 
 	while ((c = singleton_claim(row->s, CLAIM_WAITER, &pos)) && t->h->n < HOLDING_ROWS) {
-		struct holding_row *to = row_of(t, c->identity);
+		struct holding_row *to = row_of(t, claim_identity(c));
 
 		to->waits = true;
 		to->waits_us = claim_int(c, DETAIL_WAIT_START, TIME_UNKNOWN);
@@ -130,7 +130,7 @@ static void end_former(struct telling *t, const struct row *row, int64_t seen_us
 	uint32_t pos = 0;
 
 	while (t->open && (c = singleton_claim(row->s, CLAIM_HOLDER, &pos)))
-		if (strcmp(c->identity, t->open->identity) == 0)
+		if (strcmp(claim_identity(c), t->open->identity) == 0)
 			return;
 	let_go(t, row->v.state_since_us != TIME_UNKNOWN ? row->v.state_since_us : seen_us);
 }

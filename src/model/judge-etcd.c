@@ -162,10 +162,10 @@ void judge_same_name(struct judging *j)
 	char who[WHO_MAX];
 	uint32_t pos = 0;
 
-	if (!j->holder->identity[0])
+	if (!claim_identity(j->holder)[0])
 		return;
 	while ((c = singleton_claim(j->s, CLAIM_WAITER, &pos)) != NULL) {
-		if (strcmp(c->identity, j->holder->identity) != 0)
+		if (strcmp(claim_identity(c), claim_identity(j->holder)) != 0)
 			continue;
 		verdict_add(j->out, FINDING_DUP_IDENTITY, SEVERITY_INFO, TIME_UNKNOWN,
 			"%s leads, and waits too (place %" PRIu32

@@ -127,7 +127,7 @@ static const char *say_pod(struct judging *j, const struct claim *c, char *buf)
 	char pod[WHO_MAX], node[2 * WHO_MAX], ago[CLOCK_TEXT_MAX];
 	int64_t deleted = claim_int(c, DETAIL_POD_DELETED, TIME_UNKNOWN), age;
 
-	judging_name(pod, claim_text(c, DETAIL_POD, c->identity));
+	judging_name(pod, claim_text(c, DETAIL_POD, claim_identity(c)));
 	say_node(node, c);
 	*buf = '\0';
 	switch (pod_fact(c)) {
@@ -175,7 +175,7 @@ static void advise_stale(struct judging *j, const char *duration)
 {
 	char pod[WHO_MAX];
 
-	judging_name(pod, claim_text(j->holder, DETAIL_POD, j->holder->identity));
+	judging_name(pod, claim_text(j->holder, DETAIL_POD, claim_identity(j->holder)));
 	if (j->in->all_stale)
 		verdict_advise(j->out, "Nearly every Lease of this source is past its time: look "
 				       "at the API server, and whether writes to it succeed, "
@@ -270,7 +270,7 @@ static void judge_no_duration(struct judging *j)
 
 static bool pod_name_is_made(const struct claim *c)
 {
-	return identity_is_pod(claim_text(c, DETAIL_POD, c->identity));
+	return identity_is_pod(claim_text(c, DETAIL_POD, claim_identity(c)));
 }
 
 /* What the pod tells of a holder that still renews, or may. */
@@ -312,7 +312,7 @@ static void judge_shared_identity(struct judging *j)
 	verdict_add(j->out, FINDING_DUP_IDENTITY, SEVERITY_WARN, TIME_UNKNOWN,
 		"The identity %s fits %" PRId64 " running pods: the Lease can't tell them apart, "
 		"and all of them may take themselves for the leader.",
-		judging_name(who, j->holder->identity), n);
+		judging_name(who, claim_identity(j->holder)), n);
 	verdict_advise(j->out, "Scale it to one replica until each process has a name of its own. "
 			       "Taking the Lease from the holder does not help.");
 	verdict_evidence_int(j->out, DETAIL_PODS_MATCHING, n);
@@ -374,7 +374,7 @@ static const struct claim *former_claim(const struct judging *j, const struct re
 	uint32_t pos = 0;
 
 	while ((c = singleton_claim(j->s, CLAIM_FORMER, &pos)) != NULL)
-		if (strcmp(c->identity, p->previous_identity) == 0)
+		if (strcmp(claim_identity(c), p->previous_identity) == 0)
 			return c;
 	return NULL;
 }

@@ -132,7 +132,7 @@ enum {
 
 static bool previous_has_same_name(const struct judging *j, const struct remembered_past *p)
 {
-	return strcmp(p->previous_identity, j->holder->identity) == 0;
+	return strcmp(p->previous_identity, claim_identity(j->holder)) == 0;
 }
 
 /*

@@ -137,7 +137,7 @@ static void judge_two_holders(struct judging *j)
 	while ((c = singleton_claim(j->s, CLAIM_HOLDER, &pos)) != NULL) {
 		if (strcmp(claim_text(c, DETAIL_MODE, ""), "exclusive") != 0)
 			continue;
-		if (!first || strcmp(first->key, c->key) == 0) {
+		if (!first || strcmp(claim_key(first), claim_key(c)) == 0) {
 			first = c;
 			continue;
 		}
@@ -225,7 +225,8 @@ static const char *say_restart(const struct judging *j, const struct claim *hold
 	uint32_t pos = 0;
 
 	while ((c = singleton_claim(j->s, CLAIM_WAITER, &pos)) != NULL)
-		if (strcmp(c->identity, holder->identity) == 0 && began != TIME_UNKNOWN &&
+		if (strcmp(claim_identity(c), claim_identity(holder)) == 0 &&
+			began != TIME_UNKNOWN &&
 			claim_int(c, DETAIL_BACKEND_START, TIME_UNKNOWN) > began)
 			return " A younger session of the same name waits: perhaps its own "
 			       "restart.";
@@ -241,7 +242,7 @@ static const char *pooled_why(const struct judging *j, const struct claim *c)
 	if (why)
 		return why;
 	if (p && p->renamed_us != TIME_UNKNOWN && p->renamed_us >= j->memory->holder_since_us &&
-		strcmp(remembered_key(j->memory), c->key) == 0)
+		strcmp(remembered_key(j->memory), claim_key(c)) == 0)
 		return "it changed its name while it held the lock";
 	return NULL;
 }
@@ -386,7 +387,7 @@ static const struct claim *blocked_by_waiter(const struct judging *j, const stru
 	uint16_t i, looked = 0;
 
 	for (i = 0; i < holder->n_details && looked < BLOCKERS_MOST; i++) {
-		const struct detail *d = &holder->details[i];
+		const struct detail *d = &claim_details(holder)[i];
 		const struct claim *waiter;
 
 		if (d->id != DETAIL_BLOCKED_BY || d->hidden)

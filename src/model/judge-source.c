@@ -267,19 +267,19 @@ static void add_disagree(
 	if (leaderless)
 		verdict_add(j->out, FINDING_ENDPOINTS_DISAGREE, SEVERITY_INFO, TIME_UNKNOWN,
 			"%s knows no raft leader: it may be cut off, and what it tells may be old.",
-			judging_name(x, leaderless->identity));
+			judging_name(x, claim_identity(leaderless)));
 	else if (member_behind(a, b))
 		verdict_add(j->out, FINDING_ENDPOINTS_DISAGREE, SEVERITY_INFO, TIME_UNKNOWN,
 			"%s is %" PRId64
 			" raft entries behind %s: what it tells is old, and a holder "
 			"that works through it may not get on.",
-			judging_name(x, a->identity),
+			judging_name(x, claim_identity(a)),
 			claim_int(b, DETAIL_RAFT_APPLIED, 0) - claim_int(a, DETAIL_RAFT_APPLIED, 0),
-			judging_name(y, b->identity));
+			judging_name(y, claim_identity(b)));
 	else
 		verdict_add(j->out, FINDING_ENDPOINTS_DISAGREE, SEVERITY_INFO, TIME_UNKNOWN,
-			"%s and %s %s.", judging_name(x, a->identity), judging_name(y, b->identity),
-			what);
+			"%s and %s %s.", judging_name(x, claim_identity(a)),
+			judging_name(y, claim_identity(b)), what);
 	verdict_advise(j->out,
 		"Trust only linearizable reads, and compare all endpoints, before you act on what "
 		"one of them tells.");
@@ -383,10 +383,10 @@ static void source_controllers(struct source_judging *j)
 		"Nobody leads the controllers: the Lease of %s was not seen to be renewed for %s. "
 		"No "
 		"slot is started, and no run is counted as over, while that is so.",
-		judging_name(who, singleton_holder(slot->s)->identity), ago);
+		judging_name(who, claim_identity(singleton_holder(slot->s))), ago);
 	verdict_advise(j->out, "Look at kube-controller-manager, and whether it may write to the "
 			       "API server, before any CronJob.");
-	verdict_evidence_text(j->out, DETAIL_CONTROLLER, singleton_holder(slot->s)->identity);
+	verdict_evidence_text(j->out, DETAIL_CONTROLLER, claim_identity(singleton_holder(slot->s)));
 }
 
 /*

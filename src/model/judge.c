@@ -128,7 +128,7 @@ const char *judging_who(char *buf, const struct claim *c)
 	const struct detail *pid = claim_detail(c, DETAIL_PID);
 	size_t len;
 
-	judging_name(buf, c->identity);
+	judging_name(buf, claim_identity(c));
 	len = strlen(buf);
 	if (pid && !pid->hidden)
 		snprintf(buf + len, WHO_MAX - len, " (pid %" PRId64 ")", pid->i);

@@ -130,7 +130,7 @@ static const char *sort_text(enum sort sort, const struct row *row)
 		return row->s->more->name;
 	case SORT_HOLDER:
 		c = singleton_holder(row->s);
-		return c ? c->identity : NULL;
+		return c ? claim_identity(c) : NULL;
 	default:
 		return NULL;
 	}

@@ -50,9 +50,9 @@ static bool same_stem(const char *a, const char *b)
 static bool same_process(
 	const struct singleton *s, const char *identity, const char *client, const struct claim *c)
 {
-	if (s->mechanism == MECH_K8S_LEASE && same_stem(identity, c->identity))
+	if (s->mechanism == MECH_K8S_LEASE && same_stem(identity, claim_identity(c)))
 		return true;
-	return same_text(identity, c->identity) && same_text(client, claim_client(c));
+	return same_text(identity, claim_identity(c)) && same_text(client, claim_client(c));
 }
 
 /* Of several holders of a shared lock, the one that we knew stays ours while it is there. */
@@ -66,7 +66,7 @@ static const struct claim *known_holder(const struct remembered *r, const struct
 			first = c;
 		if (!r->holder)
 			break;
-		if (same_text(remembered_key(r), c->key))
+		if (same_text(remembered_key(r), claim_key(c)))
 			return c;
 		if (!same && same_process(s, remembered_identity(r), remembered_client(r), c))
 			same = c;
@@ -89,13 +89,13 @@ static uint64_t queue_of(const struct singleton *s)
 	uint32_t pos = 0;
 
 	while ((c = singleton_claim(s, CLAIM_WAITER, &pos)) != NULL)
-		queue |= queue_bits(c->key);
+		queue |= queue_bits(claim_key(c));
 	return queue;
 }
 
 static bool was_waiting(const struct remembered *r, const struct claim *c)
 {
-	uint64_t bits = queue_bits(c->key);
+	uint64_t bits = queue_bits(claim_key(c));
 
 	return (r->queue & bits) == bits;
 }
@@ -144,7 +144,7 @@ static void observe_token(struct remembered *r, const struct singleton *s, const
 		return;
 	o->token_before = r->has_highest ? r->highest_token : 0;
 	o->token_after = s->token;
-	anew = remembered_other_object(r, s->mechanism, c->key);
+	anew = remembered_other_object(r, s->mechanism, claim_key(c));
 	if (r->has_highest && s->token <= r->highest_token) {
 		struct remembered_past *p = remembered_make_past(r);
 
@@ -213,7 +213,7 @@ static void observe_new_holder(const struct memory *m, struct remembered *r,
 	o->changed_hands = r->holder && !same && r->held;
 	observe_token(r, s, c, now_us, o);
 	remembered_set_holder(
-		r, slice_of(c->key), slice_of(c->identity), slice_of(claim_client(c)));
+		r, slice_of(claim_key(c)), slice_of(claim_identity(c)), slice_of(claim_client(c)));
 	r->holder_since_us = now_us;
 	note_change(r, now_ms, now_us);
 }
@@ -229,8 +229,8 @@ static void observe_known_holder(struct remembered *r, const struct singleton *s
 	 * pooler. */
 	if (!same_process(s, remembered_identity(r), remembered_client(r), c)) {
 		remembered_make_past(r)->renamed_us = now_us;
-		remembered_set_holder(
-			r, slice_of(c->key), slice_of(c->identity), slice_of(claim_client(c)));
+		remembered_set_holder(r, slice_of(claim_key(c)), slice_of(claim_identity(c)),
+			slice_of(claim_client(c)));
 	}
 	if (s->has_token && (!r->has_highest || s->token > r->highest_token)) {
 		r->highest_token = s->token;
@@ -249,7 +249,7 @@ static void observe_overlap(struct remembered *r, const struct singleton *s)
 	for (i = 0; i < s->n_claims; i++) {
 		const struct claim *c = &s->claims[i];
 
-		if ((c->kind != CLAIM_FORMER && same_text(p->previous_key, c->key)) ||
+		if ((c->kind != CLAIM_FORMER && same_text(p->previous_key, claim_key(c))) ||
 			(c->kind == CLAIM_WAITER &&
 				same_process(s, p->previous_identity, p->previous_client, c)))
 			p->overlap_us = TIME_UNKNOWN;
@@ -278,7 +278,7 @@ uint64_t lease_record(const struct singleton *s)
 			facts[2] = d->i;
 	}
 	hash = map_siphash(seed, facts, sizeof(facts));
-	return c ? hash ^ map_siphash(seed, c->key, strlen(c->key)) : hash;
+	return c ? hash ^ map_siphash(seed, claim_key(c), strlen(claim_key(c))) : hash;
 }
 
 /* A Lease tells no time that is ours: that its record is another than before is all that shows. */
@@ -338,8 +338,8 @@ static struct remembered *remember(struct memory *m, const struct singleton *s, 
 
 	/* The next holder's texts are of much the same length. */
 	if (c)
-		room = remembered_room(
-			       slice_of(c->key), slice_of(c->identity), slice_of(claim_client(c))) +
+		room = remembered_room(slice_of(claim_key(c)), slice_of(claim_identity(c)),
+			       slice_of(claim_client(c))) +
 		       2;
 	return remember_new(m, s->id, room, now_us);
 }
@@ -355,9 +355,9 @@ static void observe_runs(
 		r->holder_since_us = now_us;
 		note_change(r, now_ms, now_us);
 	}
-	if (!r->holder || !same_text(remembered_key(r), c->key))
-		remembered_set_holder(
-			r, slice_of(c->key), slice_of(c->identity), slice_of(claim_client(c)));
+	if (!r->holder || !same_text(remembered_key(r), claim_key(c)))
+		remembered_set_holder(r, slice_of(claim_key(c)), slice_of(claim_identity(c)),
+			slice_of(claim_client(c)));
 }
 
 static void observe_holder(const struct memory *m, struct remembered *r, const struct singleton *s,
@@ -368,7 +368,7 @@ static void observe_holder(const struct memory *m, struct remembered *r, const s
 		observe_runs(r, c, now_ms, now_us);
 		return;
 	}
-	if (r->holder && same_text(remembered_key(r), c->key)) {
+	if (r->holder && same_text(remembered_key(r), claim_key(c))) {
 		observe_known_holder(r, s, c, now_ms, now_us);
 		observe_lease(r, s, now_us, o);
 	} else {

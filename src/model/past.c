@@ -168,7 +168,7 @@ static bool same_claims(const struct singleton *a, const struct singleton *b)
 		return false;
 	for (i = 0; i < a->n_claims; i++)
 		if (a->claims[i].kind != b->claims[i].kind ||
-			strcmp(a->claims[i].key, b->claims[i].key) != 0)
+			strcmp(claim_key(&a->claims[i]), claim_key(&b->claims[i])) != 0)
 			return false;
 	return true;
 }

@@ -137,13 +137,13 @@ static void put_claims(struct record_writer *w, const struct row *row)
 
 		put_open(w, NULL, '{');
 		put_text(w, "kind", kinds[c->kind]);
-		put_name(w, "identity", c->identity);
-		put_path(w, "key", c->key);
+		put_name(w, "identity", claim_identity(c));
+		put_path(w, "key", claim_key(c));
 		if (c->position) {
 			put_int(w, "position", c->position);
 		}
 		put_key(w, "detail");
-		put_details(w, c->details, c->n_details);
+		put_details(w, claim_details(c), c->n_details);
 		put_close(w, '}');
 	}
 	put_close(w, ']');

@@ -129,7 +129,7 @@ static const struct claim *alive_run(const struct singleton *s)
 	while ((c = singleton_claim(s, CLAIM_HOLDER, &pos)) != NULL)
 		for (i = 0; i < s->more->n_runs; i++)
 			if (s->more->runs[i].alive == TRI_YES &&
-				strcmp(s->more->runs[i].key, c->key) == 0)
+				strcmp(s->more->runs[i].key, claim_key(c)) == 0)
 				return c;
 	return NULL;
 }
@@ -161,12 +161,12 @@ static bool same_holder(const struct claim *a, const struct claim *b)
 {
 	const char *x = client_of(a), *y = client_of(b);
 
-	if (strcmp(a->key, b->key) == 0)
+	if (strcmp(claim_key(a), claim_key(b)) == 0)
 		return true;
-	if (identity_same_process(a->identity, b->identity))
+	if (identity_same_process(claim_identity(a), claim_identity(b)))
 		return !x[0] || !y[0] || strcmp(x, y) == 0;
-	return (x[0] && identity_same_process(x, b->identity)) ||
-	       (y[0] && identity_same_process(y, a->identity));
+	return (x[0] && identity_same_process(x, claim_identity(b))) ||
+	       (y[0] && identity_same_process(y, claim_identity(a)));
 }
 
 /* A prepared transaction has no process that could be a second one. */
@@ -192,7 +192,7 @@ static bool pair_differs(const struct role_view *view, const struct role_pair *p
 	bool y = view->witnesses[pair->k]->s->mechanism == MECH_K8S_CRONJOB;
 
 	if (x && y)
-		return strcmp(pair->x->key, pair->y->key) != 0;
+		return strcmp(claim_key(pair->x), claim_key(pair->y)) != 0;
 	return !x && !y && !same_holder(pair->x, pair->y);
 }
 
@@ -250,8 +250,8 @@ static void role_duplicate(const struct role_view *view, struct verdict_draft *o
 	verdict_advise(out, "Find out which of the two works, and stop the other's "
 			    "process before "
 			    "you release its record.");
-	verdict_evidence_text(out, DETAIL_APPLICATION, p.x->identity);
-	verdict_evidence_text(out, DETAIL_APPLICATION, p.y->identity);
+	verdict_evidence_text(out, DETAIL_APPLICATION, claim_identity(p.x));
+	verdict_evidence_text(out, DETAIL_APPLICATION, claim_identity(p.y));
 }
 
 /*

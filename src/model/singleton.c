@@ -149,9 +149,9 @@ void singleton_holder_words(const struct singleton *s, char *buf, size_t size)
 	else if (!holder)
 		snprintf(buf, size, "-");
 	else if (n > 1)
-		snprintf(buf, size, "%s +%" PRIu32, holder->identity, n - 1);
+		snprintf(buf, size, "%s +%" PRIu32, claim_identity(holder), n - 1);
 	else
-		snprintf(buf, size, "%s", holder->identity);
+		snprintf(buf, size, "%s", claim_identity(holder));
 }
 
 static const struct detail *detail_find(const struct detail *details, size_t n, enum detail_id id)
@@ -166,7 +166,7 @@ static const struct detail *detail_find(const struct detail *details, size_t n, 
 
 const struct detail *claim_detail(const struct claim *c, enum detail_id id)
 {
-	return detail_find(c->details, c->n_details, id);
+	return detail_find(claim_details(c), c->n_details, id);
 }
 
 const struct detail *singleton_detail(const struct singleton *s, enum detail_id id)

@@ -33,15 +33,34 @@ enum claim_kind {
 	CLAIM_MEMBER, /* of MECH_SOURCE: an endpoint of the source */
 };
 
-/* A process' claim on a singleton. */
+/*
+ * A process' claim on a singleton. What it has more stands in the singleton's block, so many bytes
+ * behind the claim itself: it can't be copied out.
+ */
 struct claim {
 	enum claim_kind kind : 8;
 	uint16_t n_details;
-	uint32_t position;    /* waiters: from 1; 0 where the system has no order */
-	const char *identity; /* sanitised, whole */
-	const char *key;      /* binds the claim for ever: "4711@1767322923000000", "rev:1482" */
-	const struct detail *details;
+	uint32_t position; /* waiters: from 1; 0 where the system has no order */
+	uint32_t identity_at, key_at, details_at;
 };
+
+/* Sanitised, whole. */
+static inline const char *claim_identity(const struct claim *c)
+{
+	return (const char *)c + c->identity_at;
+}
+
+/* Binds the claim for ever: "4711@1767322923000000", "rev:1482". */
+static inline const char *claim_key(const struct claim *c)
+{
+	return (const char *)c + c->key_at;
+}
+
+/* Its own facts, n_details of them. */
+static inline const struct detail *claim_details(const struct claim *c)
+{
+	return (const struct detail *)(const void *)((const char *)c + c->details_at);
+}
 
 #define TIME_UNKNOWN INT64_MIN
 

@@ -388,15 +388,15 @@ static void js_claim(struct show *show, const struct claim *claim)
 	const struct singleton *s = ((struct show_json_state *)show->state)->s;
 
 	jw_map(j);
-	jw_key_text(j, "identity", claim->identity);
-	jw_key_text(j, "key", claim->key);
+	jw_key_text(j, "identity", claim_identity(claim));
+	jw_key_text(j, "key", claim_key(claim));
 	if (claim->kind == CLAIM_WAITER)
 		jw_key_ms(j, "position", claim->position ? (int64_t)claim->position : INT64_MIN);
-	js_details_open(show, "detail", claim->details, claim->n_details);
+	js_details_open(show, "detail", claim_details(claim), claim->n_details);
 	if (s)
 		js_absent(show, s, claim);
 	jw_map_end(j);
-	js_hidden_names(show, claim->details, claim->n_details);
+	js_hidden_names(show, claim_details(claim), claim->n_details);
 	jw_map_end(j);
 }
 
@@ -515,7 +515,7 @@ static void js_witnesses(struct json_writer *j, const struct role_view *view)
 		jw_key_text(j, "source", snap ? snap->source : NULL);
 		jw_key_text(
 			j, "state", row && snap ? state_word(board_state(snap, row))->word : NULL);
-		jw_key_text(j, "holder", holder ? holder->identity : NULL);
+		jw_key_text(j, "holder", holder ? claim_identity(holder) : NULL);
 		jw_map_end(j);
 	}
 	jw_list_end(j);

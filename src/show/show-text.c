@@ -241,7 +241,7 @@ static void text_holder_cell(struct table *table, const struct singleton *s)
 
 	/* By far the most: one holder, whose name needs no making. */
 	if (holder && s->n_claims == 1 && !singleton_is_job(s)) {
-		table_text(table, holder->identity);
+		table_text(table, claim_identity(holder));
 		return;
 	}
 	text_holder(&table->texts, s);
@@ -487,9 +487,9 @@ static void text_claim(struct show *show, const struct claim *claim)
 	str_init(&line, 16384);
 	if (claim->position)
 		str_addf(&line, "%" PRIu32 ". ", claim->position);
-	str_addf(&line, "%s   (%s)", claim->identity, claim->key);
+	str_addf(&line, "%s   (%s)", claim_identity(claim), claim_key(claim));
 	text_field(show, names[claim->kind], line.s);
-	text_details(show, claim->details, claim->n_details, TEXT_INDENT + 2);
+	text_details(show, claim_details(claim), claim->n_details, TEXT_INDENT + 2);
 	str_release(&line);
 }
 
@@ -620,8 +620,8 @@ static void text_role_holder(struct str *out, const struct role_view *view)
 		const struct claim *holder = row ? singleton_holder(row->s) : NULL;
 
 		if (holder && !first)
-			first = holder->identity;
-		else if (holder && strcmp(holder->identity, first) != 0)
+			first = claim_identity(holder);
+		else if (holder && strcmp(claim_identity(holder), first) != 0)
 			others++;
 	}
 	str_add(out, first ? first : "-");
@@ -688,7 +688,8 @@ static void text_role(struct show *show, const struct role_view *view)
 
 		str_init(&line, 16384);
 		str_addf(&line, "%s  %s  %s", view->role->witnesses[i],
-			text_witness_state(view->sources[i], row), holder ? holder->identity : "-");
+			text_witness_state(view->sources[i], row),
+			holder ? claim_identity(holder) : "-");
 		text_field(show, "witness", line.s);
 		str_release(&line);
 	}

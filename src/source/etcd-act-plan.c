@@ -24,7 +24,7 @@ static void compare_value(struct etcd_reading *in, struct plan *plan)
 	if (!in->t->single)
 		return;
 	str_init(&name, 8 * ETCD_VALUE_MAX);
-	if (!str_eq(etcd_candidate_name(&name, in->own), in->t->claim->identity))
+	if (!str_eq(etcd_candidate_name(&name, in->own), claim_identity(in->t->claim)))
 		plan_changed(plan, "the key names another holder now: %.200s", name.s);
 	str_release(&name);
 }

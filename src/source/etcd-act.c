@@ -21,7 +21,7 @@ static const struct claim *find_claim(const struct singleton *s, const char *key
 	uint32_t i;
 
 	for (i = 0; key && i < s->n_claims; i++)
-		if (strcmp(s->claims[i].key, key) == 0)
+		if (strcmp(claim_key(&s->claims[i]), key) == 0)
 			return &s->claims[i];
 	return NULL;
 }

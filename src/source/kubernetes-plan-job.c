@@ -269,7 +269,7 @@ static void warn_of_policy(struct cron_plan *p)
 		plan_warn(p->plan,
 			"%s%s may be at work now: the new run works beside it, whatever the "
 			"policy",
-			singleton_holder(s)->identity, active > 1 ? " and others" : "");
+			claim_identity(singleton_holder(s)), active > 1 ? " and others" : "");
 	if (strcmp(cron_policy(p), "Allow") != 0)
 		plan_warn(p->plan,
 			"%s does not count a run that was made by hand: the next slot starts "

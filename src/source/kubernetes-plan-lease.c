@@ -19,7 +19,7 @@ static const struct claim *lease_claim(const struct order *order)
 	uint32_t i;
 
 	for (i = 0; order->key && i < order->s->n_claims; i++)
-		if (strcmp(order->s->claims[i].key, order->key) == 0)
+		if (strcmp(claim_key(&order->s->claims[i]), order->key) == 0)
 			return &order->s->claims[i];
 	return NULL;
 }

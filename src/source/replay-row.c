@@ -160,9 +160,10 @@ static void copy_claims(struct replay_maker *m, const struct singleton *s)
 	for (i = 0; i < s->n_claims; i++) {
 		const struct claim *c = &s->claims[i];
 
-		draft_claim(m->draft, c->kind, c->identity, strlen(c->identity), c->key);
+		draft_claim(m->draft, c->kind, claim_identity(c), strlen(claim_identity(c)),
+			claim_key(c));
 		draft_position(m->draft, c->position);
-		copy_details(m, c->details, c->n_details);
+		copy_details(m, claim_details(c), c->n_details);
 	}
 }
 

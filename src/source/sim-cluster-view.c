@@ -418,7 +418,7 @@ static const struct claim *claim_of(const struct singleton *row, const char *key
 	uint32_t i;
 
 	for (i = 0; key && i < row->n_claims; i++)
-		if (strcmp(row->claims[i].key, key) == 0)
+		if (strcmp(claim_key(&row->claims[i]), key) == 0)
 			return &row->claims[i];
 	return key ? NULL : singleton_holder(row);
 }
@@ -435,7 +435,7 @@ static bool lease_names(
 		return false;
 	record = &((const struct cluster_lease *)o)->record;
 	return record->transitions == row->token &&
-	       str_eq(cluster_identity_text(c, record->holder), claim->identity);
+	       str_eq(cluster_identity_text(c, record->holder), claim_identity(claim));
 }
 
 static struct process *lease_process(
@@ -443,7 +443,7 @@ static struct process *lease_process(
 {
 	if (!claim || (claim->kind == CLAIM_HOLDER && !lease_names(c, row, claim)))
 		return NULL;
-	return lease_client_process(c, claim->identity);
+	return lease_client_process(c, claim_identity(claim));
 }
 
 struct process *sim_cluster_behind(
@@ -454,7 +454,7 @@ struct process *sim_cluster_behind(
 	if (row->mechanism == MECH_K8S_LEASE)
 		return lease_process(cluster_of(s), row, claim);
 	if (!key && claim)
-		key = claim->key;
+		key = claim_key(claim);
 	if (!key || strncmp(key, "uid:", 4) != 0)
 		return NULL;
 	return run_process(cluster_of(s), key + 4);

@@ -501,7 +501,7 @@ struct process *sim_etcd_behind(struct sim_source *s, const struct singleton *ro
 		const struct sim_etcd_key *found;
 
 		str_clear(&raw);
-		if (!str_eq(row->claims[i].key, key) || !text || text_unescape(&raw, text))
+		if (!str_eq(claim_key(&row->claims[i]), key) || !text || text_unescape(&raw, text))
 			continue;
 		found = sim_etcd_key(sim, raw.s, raw.len);
 		if (found && found->create_revision ==

@@ -38,7 +38,7 @@ static const struct claim *find_claim(const struct singleton *s, const char *key
 	uint32_t i;
 
 	for (i = 0; key && i < s->n_claims; i++)
-		if (str_eq(s->claims[i].key, key))
+		if (str_eq(claim_key(&s->claims[i]), key))
 			return &s->claims[i];
 	return NULL;
 }

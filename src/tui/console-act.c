@@ -101,7 +101,7 @@ static void act_hinders_any(
 
 	for (i = 0; i < row->s->n_claims && asked < ASKED_MOST; i++) {
 		const struct claim *c = &row->s->claims[i];
-		struct gate_want want = { .id = row->s->id, .key = c->key };
+		struct gate_want want = { .id = row->s->id, .key = claim_key(c) };
 		char *own[VERB_COUNT];
 
 		if (c->kind != CLAIM_HOLDER && c->kind != CLAIM_WAITER)
@@ -206,8 +206,8 @@ static void act_pick_target(struct console *k, const struct row *row)
 		if (c->kind != CLAIM_HOLDER && c->kind != CLAIM_WAITER)
 			continue;
 		snprintf(text, sizeof(text), "%s  %s",
-			c->kind == CLAIM_HOLDER ? "holds it" : "waits", c->key);
-		pick_add(&k->act.pick, c->identity, text, false, (int)i);
+			c->kind == CLAIM_HOLDER ? "holds it" : "waits", claim_key(c));
+		pick_add(&k->act.pick, claim_identity(c), text, false, (int)i);
 	}
 }
 
@@ -259,7 +259,7 @@ static void act_target(struct console *k)
 		return;
 	}
 	if (holders + waiters == 1)
-		k->act.wants[0].key = xstrdup(row->s->claims[0].key);
+		k->act.wants[0].key = xstrdup(claim_key(&row->s->claims[0]));
 	act_begin(k);
 }
 
@@ -291,7 +291,7 @@ static void act_chosen(struct console *k, bool forecast_only)
 		break;
 	case ACT_TARGET:
 		row = board_find(k->act.board, k->act.wants[0].id, NULL);
-		k->act.wants[0].key = xstrdup(row->s->claims[item->value].key);
+		k->act.wants[0].key = xstrdup(claim_key(&row->s->claims[item->value]));
 		k->act.forecast_only = k->act.forecast_only || forecast_only;
 		act_begin(k);
 		break;

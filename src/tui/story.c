@@ -147,7 +147,7 @@ static void pod_words(
 		str_add(out, ", and its namespace has no such pod");
 		return;
 	}
-	str_addf(out, ", pod %s %s%s%s", pod ? pod : c->identity, phase, node ? " on " : "",
+	str_addf(out, ", pod %s %s%s%s", pod ? pod : claim_identity(c), phase, node ? " on " : "",
 		node ? node : "");
 	if (claim_int(c, DETAIL_POD_NODE_READY, 1) == 0)
 		str_add(out, ", which does not answer");
@@ -200,8 +200,8 @@ static void tell_former(struct prose *p, const struct model *m, const struct sin
 
 		str_init(&words, 4096);
 		pod_words(&words, m, c, &p->next_ms);
-		prose_add(p, STYLE_DIM, "", HANG, STYLE_TEXT, "%s held it before%s.", c->identity,
-			words.s);
+		prose_add(p, STYLE_DIM, "", HANG, STYLE_TEXT, "%s held it before%s.",
+			claim_identity(c), words.s);
 		str_release(&words);
 	}
 }
@@ -221,13 +221,14 @@ static void tell_holder(struct prose *p, const struct model *m, const struct row
 	if (n == 1) {
 		claim_words(&words, m, c, &p->next_ms);
 		format_since(age, m, row->v.first_seen_us, &p->next_ms);
-		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%s holds it%s%s%s%s.", c->identity,
-			words.s, strcmp(age, "-") == 0 ? "" : "; first seen to hold it ",
+		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%s holds it%s%s%s%s.",
+			claim_identity(c), words.s,
+			strcmp(age, "-") == 0 ? "" : "; first seen to hold it ",
 			strcmp(age, "-") == 0 ? "" : age, strcmp(age, "-") == 0 ? "" : " ago");
 	} else {
 		for (i = 0; i < NAMES_SHOWN && (c = singleton_claim(row->s, CLAIM_HOLDER, &pos));
 			i++)
-			str_addf(&words, "%s%s", i ? ", " : "", c->identity);
+			str_addf(&words, "%s%s", i ? ", " : "", claim_identity(c));
 		prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT,
 			"%" PRIu32 " hold it together: %s%s.", n, words.s,
 			n > NAMES_SHOWN ? ", ..." : "");
@@ -250,7 +251,7 @@ static void tell_waiters(struct prose *p, const struct model *m, const struct ro
 	}
 	str_init(&names, 4096);
 	for (i = 0; i < NAMES_SHOWN && (c = singleton_claim(row->s, CLAIM_WAITER, &pos)); i++)
-		str_addf(&names, "%s%s", i ? ", " : "", c->identity);
+		str_addf(&names, "%s%s", i ? ", " : "", claim_identity(c));
 	format_since(age, m, row_waiting_since_us(row), &p->next_ms);
 	prose_add(p, STYLE_TEXT, "", HANG, STYLE_TEXT, "%" PRIu32 " wait%s%s%s: %s%s.", n,
 		n == 1 ? "s" : "",
@@ -333,8 +334,8 @@ static void tell_claims(struct prose *p, const struct model *m, const struct row
 			snprintf(place, sizeof(place), " %" PRIu32, c->position);
 		prose_rule(p);
 		prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%s%s  %s   %s", kind, place,
-			c->identity, c->key);
-		tell_details(p, m, c->details, c->n_details);
+			claim_identity(c), claim_key(c));
+		tell_details(p, m, claim_details(c), c->n_details);
 	}
 	if (n > STORY_CLAIMS)
 		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM,
@@ -444,16 +445,17 @@ static void tell_then(struct prose *p, const struct row *row)
 	if (singleton_is_job(row->s))
 		prose_add(p, STYLE_TEXT, "", HANG, STYLE_STALE,
 			"Then %" PRIu32 " of its runs %s not over%s%s.", n, n == 1 ? "was" : "were",
-			c ? ": " : "", c ? c->identity : "");
+			c ? ": " : "", c ? claim_identity(c) : "");
 	else if (!c)
 		prose_add(p, STYLE_TEXT, "", HANG, STYLE_STALE, "Then nobody held it.");
 	else if (n > 1)
 		prose_add(p, STYLE_TEXT, "", HANG, STYLE_STALE,
-			"Then %s and %" PRIu32 " more held it%s; %" PRIu32 " waited.", c->identity,
-			n - 1, token, waiters);
+			"Then %s and %" PRIu32 " more held it%s; %" PRIu32 " waited.",
+			claim_identity(c), n - 1, token, waiters);
 	else
 		prose_add(p, STYLE_TEXT, "", HANG, STYLE_STALE,
-			"Then %s held it%s; %" PRIu32 " waited.", c->identity, token, waiters);
+			"Then %s held it%s; %" PRIu32 " waited.", claim_identity(c), token,
+			waiters);
 }
 
 /* Nobody holds a process or a machine: how it is, where, and what it is for. */

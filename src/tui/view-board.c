@@ -228,7 +228,7 @@ static bool said_before(const struct role_view *view, size_t i, bool source, con
 		const struct claim *c =
 			view->witnesses[k] ? singleton_holder(view->witnesses[k]->s) : NULL;
 		const char *other = source ? (view->sources[k] ? view->sources[k]->source : NULL)
-					   : (c ? c->identity : NULL);
+					   : (c ? claim_identity(c) : NULL);
 
 		if (str_eq(other, text))
 			return true;
@@ -246,7 +246,7 @@ static void role_text(char *buf, size_t size, const struct role_view *view, bool
 		const struct claim *c =
 			view->witnesses[i] ? singleton_holder(view->witnesses[i]->s) : NULL;
 		const char *text = source ? (view->sources[i] ? view->sources[i]->source : NULL)
-					  : (c ? c->identity : NULL);
+					  : (c ? claim_identity(c) : NULL);
 
 		if (text && !said_before(view, i, source, text))
 			n += (size_t)snprintf(

@@ -192,7 +192,8 @@ static enum token_kind token_of(const json_t *row)
 	return is_lease(row) ? TOKEN_LEASE_TRANSITIONS : TOKEN_CREATE_REVISION;
 }
 
-static void claim_key(char *buf, size_t size, const json_t *claim, const struct case_clock *clock)
+static void key_of_claim(
+	char *buf, size_t size, const json_t *claim, const struct case_clock *clock)
 {
 	const json_t *own = json_object_get(claim, "claim"), *pid = json_object_get(claim, "pid");
 	const json_t *began = json_object_get(claim, "backend_start");
@@ -238,7 +239,7 @@ static void add_claims(struct draft *d, enum claim_kind kind, const json_t *row,
 		if (kind == CLAIM_HOLDER && is_lease(row))
 			lease_key(key, sizeof(key), row, identity);
 		else
-			claim_key(key, sizeof(key), claim, clock);
+			key_of_claim(key, sizeof(key), claim, clock);
 		draft_claim(d, kind, identity, strlen(identity), key);
 		if (kind == CLAIM_WAITER)
 			draft_position(d, (uint32_t)i + 1);

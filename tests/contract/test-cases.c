@@ -377,8 +377,8 @@ static const char *key_of(const struct singleton *s, const char *of, const char 
 	claim = singleton_claim(s, strcmp(of, "waiter") == 0 ? CLAIM_WAITER : CLAIM_HOLDER, &pos);
 	if (!claim)
 		case_fail("%s has no %s", s->id, of);
-	*ret_identity = claim->identity;
-	return claim->key;
+	*ret_identity = claim_identity(claim);
+	return claim_key(claim);
 }
 
 static bool forecast_warns(const struct forecast *f, const char *code)

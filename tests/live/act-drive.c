@@ -95,8 +95,8 @@ static json_t *row_json(const struct singleton *s)
 
 		json_object_set_new(
 			claim, "kind", json_string(c->kind == CLAIM_HOLDER ? "holder" : "waiter"));
-		json_object_set_new(claim, "key", json_string(c->key));
-		json_object_set_new(claim, "identity", json_string(c->identity));
+		json_object_set_new(claim, "key", json_string(claim_key(c)));
+		json_object_set_new(claim, "identity", json_string(claim_identity(c)));
 		json_array_append_new(claims, claim);
 	}
 	json_object_set_new(row, "path", json_string(singleton_path(s)));

@@ -63,7 +63,7 @@ static const char *holder_of(const struct board *board, const char *id)
 	const struct row *row = board_find(board, id, NULL);
 	const struct claim *c = row ? singleton_holder(row->s) : NULL;
 
-	return c ? c->identity : "";
+	return c ? claim_identity(c) : "";
 }
 
 static void add_board(struct str *out, const struct board *board)
@@ -77,8 +77,8 @@ static void add_board(struct str *out, const struct board *board)
 			str_addf(out, "%s %d %lld\n", row->s->id, (int)row->v.state,
 				(long long)row->s->token);
 			for (n = 0; n < row->s->n_claims; n++)
-				str_addf(out, " %s %s\n", row->s->claims[n].key,
-					row->s->claims[n].identity);
+				str_addf(out, " %s %s\n", claim_key(&row->s->claims[n]),
+					claim_identity(&row->s->claims[n]));
 		}
 }
 

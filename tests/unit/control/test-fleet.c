@@ -464,7 +464,7 @@ static void snapshots_that_were_taken_never_change(void **state)
 		wait_for_polls(&f.script, 2);
 	}
 	assert_string_equal(
-		singleton_holder(board_find(before, "test/a", NULL)->s)->identity, "node-1");
+		claim_identity(singleton_holder(board_find(before, "test/a", NULL)->s)), "node-1");
 	assert_int_equal(board_find(before, "test/a", NULL)->s->token, 5);
 	board_unref(before);
 	end(&f);

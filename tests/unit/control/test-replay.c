@@ -451,7 +451,7 @@ static void shown_at(const char *text, int64_t t, char *out, size_t size, const 
 		const struct claim *holder = singleton_holder(row->s);
 
 		len += (size_t)snprintf(out + len, size - len, "%s=%s:%s ", singleton_path(row->s),
-			state_word(row->v.state)->word, holder ? holder->identity : "-");
+			state_word(row->v.state)->word, holder ? claim_identity(holder) : "-");
 	}
 	snprintf(trouble, sizeof(trouble), "%s",
 		replay_trouble(o.replay) ? replay_trouble(o.replay) : "");

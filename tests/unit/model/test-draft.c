@@ -58,7 +58,7 @@ static void keeps_every_fact(void **state)
 	assert_string_equal(claim_text(singleton_holder(s), DETAIL_STATE, "unknown"), "unknown");
 	assert_null(claim_detail(singleton_holder(s), DETAIL_USER));
 	waiter = singleton_claim(s, CLAIM_WAITER, &pos);
-	assert_string_equal(waiter->identity, "worker-2");
+	assert_string_equal(claim_identity(waiter), "worker-2");
 	assert_int_equal(waiter->position, 1);
 	assert_string_equal(claim_text(waiter, DETAIL_USER, ""), "joe\\x0a");
 	assert_null(singleton_claim(s, CLAIM_WAITER, &pos));
@@ -129,7 +129,7 @@ static void remote_bytes_are_sanitised_once(void **state)
 	draft_claim(d, CLAIM_HOLDER, evil, sizeof(evil) - 1, "rev:1");
 	s = draft_finish(d);
 	assert_string_equal(s->id, "ctl/elections/\\x1b[2J\\x00\\xff\\\\");
-	assert_string_equal(singleton_holder(s)->identity, "\\xe2\\x80\\xaenode");
+	assert_string_equal(claim_identity(singleton_holder(s)), "\\xe2\\x80\\xaenode");
 	singleton_unref(s);
 }
 
@@ -149,7 +149,7 @@ static void growth_has_a_cap(void **state)
 	s = draft_finish(d);
 	assert_string_equal(s->id, "s/p");
 	for (i = 0; i < s->n_claims; i++)
-		assert_true(strlen(s->claims[i].identity) <= 4096 + 3);
+		assert_true(strlen(claim_identity(&s->claims[i])) <= 4096 + 3);
 	singleton_unref(s);
 }
 

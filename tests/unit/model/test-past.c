@@ -98,7 +98,8 @@ static void hand_over(struct world *w, int64_t later_ms, const char *holder)
 
 static const char *holder_at(const struct world *w, ptrdiff_t i)
 {
-	return singleton_holder(board_find(w->past.at[i].board, "s/p000000", NULL)->s)->identity;
+	return claim_identity(
+		singleton_holder(board_find(w->past.at[i].board, "s/p000000", NULL)->s));
 }
 
 static int64_t ms_at(const struct world *w, size_t i)

@@ -250,9 +250,9 @@ static void print_row(const struct singleton *s)
 		const struct claim *c = &s->claims[i];
 
 		printf("  %s %" PRIu32 " \"%s\" [%s]",
-			c->kind == CLAIM_HOLDER ? "holder" : "waiter", c->position, c->identity,
-			c->key);
-		print_details(c->details, c->n_details);
+			c->kind == CLAIM_HOLDER ? "holder" : "waiter", c->position,
+			claim_identity(c), claim_key(c));
+		print_details(claim_details(c), c->n_details);
 	}
 }
 

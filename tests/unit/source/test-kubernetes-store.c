@@ -200,7 +200,7 @@ static void test_joined_in_any_order(void **state)
 		assert_int_equal(s->more->runs[0].attempts, 2);
 		assert_string_equal(s->more->runs[0].key, "uid:j-1");
 		assert_int_equal(s->n_claims, 1);
-		assert_string_equal(s->claims[0].identity, "cj-29455624");
+		assert_string_equal(claim_identity(&s->claims[0]), "cj-29455624");
 		kube_store_delete(x->k.store, KUBE_PODS, "p-1", 3);
 		kube_store_delete(x->k.store, KUBE_JOBS, "j-1", 3);
 		kube_store_delete(x->k.store, KUBE_CRONJOBS, "c-1", 3);
@@ -472,8 +472,8 @@ static void test_a_lease_ends_by_our_clock(void **state)
 	assert_int_equal(s->lease_deadline_ms, TIME_UNKNOWN);
 	assert_int_equal(s->token, 3);
 	assert_int_equal(s->token_kind, TOKEN_LEASE_TRANSITIONS);
-	assert_string_equal(s->claims[0].identity, "pod-1_u");
-	assert_string_equal(s->claims[0].key, "uid:l-1/pod-1_u/3");
+	assert_string_equal(claim_identity(&s->claims[0]), "pod-1_u");
+	assert_string_equal(claim_key(&s->claims[0]), "uid:l-1/pod-1_u/3");
 	assert_null(singleton_detail(s, DETAIL_LAST_CHANGE_SEEN));
 	assert_null(singleton_detail(s, DETAIL_SKEW));
 	x->feed.now = (struct kube_now){ 3000, 1767323047000000 };
@@ -520,7 +520,7 @@ static void test_a_hand_over(void **state)
 	s = row(x, "lease/n/lead");
 	assert_int_equal(s->n_claims, 2);
 	assert_int_equal(s->claims[1].kind, CLAIM_FORMER);
-	assert_string_equal(s->claims[1].key, "uid:l-1/a/0");
+	assert_string_equal(claim_key(&s->claims[1]), "uid:l-1/a/0");
 	feed_lease(&x->feed, true, 3, "a", 2, "2026-01-02T03:04:07.000000Z");
 	assert_int_equal(lease->n_former, 1);
 	assert_string_equal(lease->former[0].holder, "b");
@@ -556,8 +556,8 @@ static void test_hostile_texts(void **state)
 
 	feed_lease(&x->feed, false, 1, "\\u001b[2J/\\u202ex\\u0000/7", 1, "never");
 	s = row(x, "lease/n/lead");
-	assert_string_equal(s->claims[0].identity, "\\x1b[2J/\\xe2\\x80\\xaex\\x00/7");
-	assert_string_equal(s->claims[0].key, "uid:l-1/\\x1b[2J/\\xe2\\x80\\xaex\\x00/7/1");
+	assert_string_equal(claim_identity(&s->claims[0]), "\\x1b[2J/\\xe2\\x80\\xaex\\x00/7");
+	assert_string_equal(claim_key(&s->claims[0]), "uid:l-1/\\x1b[2J/\\xe2\\x80\\xaex\\x00/7/1");
 	assert_null(singleton_detail(s, DETAIL_RENEW_TIME));
 }
 

@@ -89,8 +89,8 @@ static void identity_is(struct stage *s, const struct answer_session *session, c
 		answer_session(result, session);
 	tell(s, result);
 	c = holder_of(s, "app:7");
-	assert_string_equal(c->identity, identity);
-	assert_string_equal(c->key, key);
+	assert_string_equal(claim_identity(c), identity);
+	assert_string_equal(claim_key(c), key);
 }
 
 static void identities(void **state)
@@ -172,8 +172,8 @@ static void a_prepared_transaction(void **state)
 	answer_number(result, row, C_XACT_START, START_US, 8);
 	tell(s, result);
 	c = holder_of(s, "app:(7,-9)");
-	assert_string_equal(c->identity, "prepared:tx\\x0a9");
-	assert_string_equal(c->key, "prepared:tx\\x0a9@1767323045000000");
+	assert_string_equal(claim_identity(c), "prepared:tx\\x0a9");
+	assert_string_equal(claim_key(c), "prepared:tx\\x0a9@1767323045000000");
 	assert_int_equal(claim_int(c, DETAIL_PREPARED_AT, 0), START_US + EPOCH_US);
 	assert_null(claim_detail(c, DETAIL_PID));
 }
@@ -228,7 +228,7 @@ static void waiters_by_the_time_since_which_they_wait(void **state)
 	for (i = 0; i < 4; i++) {
 		const struct claim *c = singleton_claim(row, CLAIM_WAITER, &pos);
 
-		assert_string_equal(c->key, order[i].key);
+		assert_string_equal(claim_key(c), order[i].key);
 		assert_int_equal(c->position, order[i].position);
 	}
 }
@@ -259,7 +259,7 @@ static size_t count_details(const struct claim *c, enum detail_id id)
 	size_t i, n = 0;
 
 	for (i = 0; i < c->n_details; i++)
-		n += c->details[i].id == id;
+		n += claim_details(c)[i].id == id;
 	return n;
 }
 
@@ -364,7 +364,7 @@ static void only_what_changed_is_told_again(void **state)
 	assert_int_equal(s->r.n_rows, 2);
 	tell(s, two_locks(true, true, "renamed"));
 	assert_int_equal(s->r.puts, 1);
-	assert_string_equal(holder_of(s, "app:2")->identity, "renamed");
+	assert_string_equal(claim_identity(holder_of(s, "app:2")), "renamed");
 	tell(s, two_locks(false, true, "renamed"));
 	assert_int_equal(s->r.puts, 0);
 	assert_null(fake_round_row(&s->r, "app:1"));

@@ -91,8 +91,8 @@ static void deed_plan(struct bench *t, struct deed *d, enum verb verb, const cha
 	*d = (struct deed){ .order = { .verb = verb, .s = row, .reason = "a test" },
 		.act = case_of(row->mechanism, verb) };
 	if (verb_word(verb)->about != ABOUT_ROW && holder) {
-		d->order.key = holder->key;
-		d->order.identity = holder->identity;
+		d->order.key = claim_key(holder);
+		d->order.identity = claim_identity(holder);
 	}
 	plan_init(&d->plan);
 	effect_init(&d->effect);

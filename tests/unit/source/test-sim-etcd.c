@@ -116,8 +116,9 @@ static void assert_same(struct round *a, struct round *b)
 		assert_int_equal(x->token, y->token);
 		assert_int_equal(x->n_claims, y->n_claims);
 		for (k = 0; k < x->n_claims; k++) {
-			assert_string_equal(x->claims[k].key, y->claims[k].key);
-			assert_string_equal(x->claims[k].identity, y->claims[k].identity);
+			assert_string_equal(claim_key(&x->claims[k]), claim_key(&y->claims[k]));
+			assert_string_equal(
+				claim_identity(&x->claims[k]), claim_identity(&y->claims[k]));
 			assert_int_equal(x->claims[k].kind, y->claims[k].kind);
 		}
 	}

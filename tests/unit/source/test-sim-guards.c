@@ -103,8 +103,8 @@ static void plan_it(struct bench *b, enum verb verb, const char *path)
 	assert_non_null(row);
 	b->order = (struct order){ .verb = verb, .s = row, .reason = "a test" };
 	if (verb_word(verb)->about != ABOUT_ROW && holder) {
-		b->order.key = holder->key;
-		b->order.identity = holder->identity;
+		b->order.key = claim_key(holder);
+		b->order.identity = claim_identity(holder);
 	}
 	b->act = case_of(b->view, row->mechanism, verb);
 	plan_init(&b->plan);
