@@ -3,6 +3,8 @@
 #include "model/memory-pack.h"
 #include "base/mem.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum flag {
@@ -14,11 +16,34 @@ enum flag {
 	FLAG_SEEN = 32,
 	FLAG_RECORD = 64,
 	FLAG_REISSUED = 128,
-	FLAGS_IN_FILES = 255,
-	FLAG_RUN = 256, /* what is only true within a run follows */
-	FLAG_PRESENT = 512,
-	FLAG_QUEUE = 1024,
+	FLAG_REVISION = 256, /* the holder's key is revision_key of the token, and not told */
+	FLAGS_IN_FILES = 511,
+	FLAG_RUN = 512, /* what is only true within a run follows */
+	FLAG_PRESENT = 1024,
+	FLAG_QUEUE = 2048,
 };
+
+enum {
+	REVISION_KEY_SIZE = 32,
+};
+
+/* What binds a claim of etcd: "rev:1482". */
+static struct slice revision_key(int64_t token, char buf[REVISION_KEY_SIZE])
+{
+	return (struct slice){ buf,
+		(size_t)snprintf(buf, REVISION_KEY_SIZE, "rev:%" PRId64, token) };
+}
+
+static bool key_is_revision(const struct remembered *r)
+{
+	char buf[REVISION_KEY_SIZE];
+	struct slice key;
+
+	if (!r->holder || !r->has_highest || r->holder[0] != 'r')
+		return false;
+	key = revision_key(r->highest_token, buf);
+	return strcmp(r->holder, key.s) == 0;
+}
 
 /* ---- packing ---- */
 
@@ -98,7 +123,8 @@ static uint64_t flags_of(const struct remembered *r, bool run)
 {
 	const struct remembered_past *p = r->past;
 	uint64_t flags = (r->held ? FLAG_HELD : 0) | (r->has_highest ? FLAG_HIGHEST : 0) |
-			 (r->holder ? FLAG_HOLDER : 0) | (r->has_record ? FLAG_RECORD : 0);
+			 (r->holder ? FLAG_HOLDER : 0) | (r->has_record ? FLAG_RECORD : 0) |
+			 (key_is_revision(r) ? FLAG_REVISION : 0);
 
 	if (p)
 		flags |= FLAG_PAST | (p->previous_key ? FLAG_PREVIOUS : 0) |
@@ -134,13 +160,15 @@ unsigned char *pack_entry(
 	unsigned char *at, const struct remembered *r, const struct memory_base *base, bool run)
 {
 	int state = r->state < STATE_COUNT ? r->state : STATE_UNKNOWN;
+	uint64_t flags = flags_of(r, run);
 	int64_t since_us;
 
 	at = pack_text(at, (struct slice){ r->id, r->id_len });
-	at = pack_varint(at, flags_of(r, run));
+	at = pack_varint(at, flags);
 	at = pack_varint(at, r->mechanism);
 	if (r->holder) {
-		at = pack_text(at, holder_text(r, 0, r->identity_at));
+		if (!(flags & FLAG_REVISION))
+			at = pack_text(at, holder_text(r, 0, r->identity_at));
 		at = pack_text(at, holder_text(r, r->identity_at, r->client_at));
 		at = pack_text(at, slice_of(r->holder + r->client_at));
 	}
@@ -259,6 +287,29 @@ static void unpack_claim(struct pack_reader *in, struct slice text[3])
 		text[i] = unpack_text(in, REMEMBERED_TEXT_MOST);
 }
 
+/* A key that is not told follows from what comes later: until then it is as long as it can be. */
+static void unpack_holder(struct pack_reader *in, struct slice text[3], uint64_t flags)
+{
+	static const char longest[REVISION_KEY_SIZE] = "";
+
+	if (!(flags & FLAG_REVISION)) {
+		unpack_claim(in, text);
+		return;
+	}
+	text[0] = (struct slice){ longest, sizeof(longest) };
+	text[1] = unpack_text(in, REMEMBERED_TEXT_MOST);
+	text[2] = unpack_text(in, REMEMBERED_TEXT_MOST);
+}
+
+static void set_holder(struct remembered *r, struct slice text[3], uint64_t flags)
+{
+	char buf[REVISION_KEY_SIZE];
+
+	if (flags & FLAG_REVISION)
+		text[0] = revision_key(r->highest_token, buf);
+	remembered_set_holder(r, text[0], text[1], text[2]);
+}
+
 static uint32_t unpack_count(struct pack_reader *in)
 {
 	uint64_t n = unpack_varint(in);
@@ -351,16 +402,18 @@ struct remembered *unpack_entry(struct pack_reader *in)
 
 	if (!id.len || (in->foreign && flags & ~(uint64_t)FLAGS_IN_FILES))
 		in->bad = true;
+	if (flags & FLAG_REVISION && (~flags & (FLAG_HOLDER | FLAG_HIGHEST)))
+		in->bad = true;
 	if (flags & FLAG_HOLDER)
-		unpack_claim(in, text);
+		unpack_holder(in, text, flags);
 	if (in->bad)
 		return NULL;
 	r = remembered_new(
 		id, flags & FLAG_HOLDER ? remembered_room(text[0], text[1], text[2]) : 0);
 	r->mechanism = (uint8_t)mechanism;
-	if (flags & FLAG_HOLDER)
-		remembered_set_holder(r, text[0], text[1], text[2]);
 	unpack_present(in, r, flags);
+	if (flags & FLAG_HOLDER)
+		set_holder(r, text, flags);
 	if (flags & FLAG_PAST)
 		unpack_past(in, remembered_make_past(r), flags);
 	if (flags & FLAG_RUN)
@@ -468,8 +521,10 @@ bool unpack_walk(struct pack_reader *in, struct packed_parts *ret)
 	ret->mechanism = unpack_mechanism(in);
 	if (!ret->look.id.len || (in->foreign && flags & ~(uint64_t)FLAGS_IN_FILES))
 		in->bad = true;
+	if (flags & FLAG_REVISION && (~flags & (FLAG_HOLDER | FLAG_HIGHEST)))
+		in->bad = true;
 	if (flags & FLAG_HOLDER)
-		walk_texts(in, 3);
+		walk_texts(in, flags & FLAG_REVISION ? 2 : 3);
 	walk_present(in, ret, flags);
 	if (flags & FLAG_PAST)
 		walk_past(in, ret, flags);

@@ -594,6 +594,41 @@ static void what_is_packed_is_the_same(void **state)
 	}
 }
 
+/* Of etcd the key that binds a claim tells its token: it is kept once. */
+static void a_key_of_a_revision_is_the_token(void **state)
+{
+	static const struct {
+		const char *key;
+		int64_t token;
+	} cases[] = { { "rev:5", 5 }, { "rev:6", 5 }, { "rev:05", 5 }, { "rev:5 ", 5 },
+		{ "rev:-7", -7 }, { "rev:9223372036854775807", INT64_MAX }, { "rev:", 0 },
+		{ "rev:0", 0 } };
+	struct str bytes;
+	size_t i;
+
+	(void)state;
+	str_init(&bytes, 1 << 20);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct facts_claim holder = { "node-a", cases[i].key, "" };
+		struct memory m, back;
+		struct remembered *r;
+
+		memory_init(&m);
+		memory_init(&back);
+		r = see(&m, 5, 1, &holder, NULL, NULL);
+		r->has_highest = true;
+		r->highest_token = cases[i].token;
+		str_clear(&bytes);
+		memory_write(&m, &bytes);
+		assert_int_equal(memory_read(&back, bytes.s, bytes.len, NULL), 0);
+		same_memory(&m, &back);
+		assert_string_equal(remembered_key(memory_find(&back, "s/app:1")), cases[i].key);
+		memory_release(&m);
+		memory_release(&back);
+	}
+	str_release(&bytes);
+}
+
 static void packed_entries_keep_the_ends_of_their_numbers(void **state)
 {
 	static const int64_t ends[] = { INT64_MIN + 1, -1, 0, INT64_MAX - 1 };
@@ -1336,6 +1371,7 @@ int main(void)
 		cmocka_unit_test(forgets_what_was_not_seen_for_longest),
 		cmocka_unit_test(more_rows_than_the_cap_go_through),
 		cmocka_unit_test(what_is_packed_is_the_same),
+		cmocka_unit_test(a_key_of_a_revision_is_the_token),
 		cmocka_unit_test(packed_entries_keep_the_ends_of_their_numbers),
 		cmocka_unit_test(what_changes_takes_no_more_room),
 		cmocka_unit_test(a_look_is_seen_by_all_that_is_present),
