@@ -559,7 +559,7 @@ static struct draft_places draft_places(const struct draft *d)
 	at.runs = more ? at.more + sizeof(struct singleton_more) : end;
 	at.pods = at.runs + d->n_runs * sizeof(struct run);
 	at.texts = at.pods + d->n_pods * sizeof(struct pod);
-	at.end = at.texts + d->texts.len + 1;
+	at.end = at.texts + d->texts.len;
 	return at;
 }
 
@@ -590,7 +590,7 @@ struct singleton *draft_finish(struct draft *d)
 	struct pod *pods = (struct pod *)(void *)(block + at.pods);
 
 	*s = d->head;
-	memcpy(texts, d->texts.s, d->texts.len + 1);
+	memcpy(texts, d->texts.s, d->texts.len); /* each ends in NUL */
 	draft_fill_details(d, details, texts);
 	draft_fill_claims(d, s->claims, details, texts);
 	draft_fill_pods(d, pods, details, texts);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "model/draft.h"
+#include "model/verdict.h"
 #include "tests/unit/unit.h"
 
 static int make_draft(void **state)
@@ -168,6 +169,67 @@ static void the_longest_path_is_kept_whole(void **state)
 	free(path);
 }
 
+/* As etcd tells an election with one holder, of which there may be a hundred thousand. */
+static struct singleton *election(struct draft *d)
+{
+	const char *key = "elections/job-012345/694d8f1c2b7a5e03";
+
+	draft_begin(d, MECH_ETCD_ELECTION, "ctl", "elections/job-012345", 20);
+	draft_token(d, TOKEN_CREATE_REVISION, 104711);
+	draft_lease(d, 60000, 90000, 40000);
+	draft_claim(d, CLAIM_HOLDER, "node-00123", 10, "rev:104711");
+	draft_text(d, DETAIL_KEY, key);
+	draft_int(d, DETAIL_CREATE_REVISION, 104711);
+	draft_int(d, DETAIL_MOD_REVISION, 104711);
+	draft_int(d, DETAIL_LEASE, 0x694d8f1c2b7a5e03);
+	return draft_finish(d);
+}
+
+static void a_hundred_thousand_have_room(void **state)
+{
+	struct singleton *s = election(*state);
+	const struct claim *c = singleton_holder(s);
+	const char *texts = s->id, *last = claim_text(c, DETAIL_KEY, "");
+
+	assert_string_equal(s->id, "ctl/elections/job-012345");
+	assert_string_equal(claim_identity(c), "node-00123");
+	assert_string_equal(claim_key(c), "rev:104711");
+	assert_string_equal(claim_text(c, DETAIL_KEY, ""), "elections/job-012345/694d8f1c2b7a5e03");
+	assert_int_equal(claim_int(c, DETAIL_LEASE, 0), 0x694d8f1c2b7a5e03);
+	assert_in_range(last + strlen(last) + 1 - (const char *)s, 1, 224);
+	assert_in_range(texts - (const char *)s, 1, 136);
+	assert_in_range(sizeof(struct row), 1, 72);
+	singleton_unref(s);
+}
+
+static void what_few_have_takes_nothing_of_the_others(void **state)
+{
+	struct draft *d = *state;
+	struct singleton *bare = election(d), *other = small(d, 7, 20000, 5000), *named;
+	const struct run run = { .name = "close-1", .key = "uid:1", .state = RUN_RUNNING };
+
+	assert_ptr_equal(bare->more, other->more);
+	assert_null(bare->more->name);
+	assert_int_equal(bare->more->n_runs, 0);
+	draft_begin(d, MECH_K8S_CRONJOB, "prod", "cronjob/billing/close", 21);
+	draft_name(d, "close-books");
+	draft_int(d, DETAIL_ACTIVE_LISTED, 1);
+	draft_run(d, &run);
+	draft_text(d, DETAIL_JOB_REASON, "BackoffLimitExceeded");
+	draft_run_holders(d);
+	named = draft_finish(d);
+	assert_string_equal(named->more->name, "close-books");
+	assert_int_equal(named->more->n_runs, 1);
+	assert_string_equal(named->more->runs[0].name, "close-1");
+	assert_int_equal(named->more->lease_known_ms, TIME_UNKNOWN);
+	assert_string_equal(claim_identity(singleton_holder(named)), "close-1");
+	assert_string_equal(
+		run_detail(&named->more->runs[0], DETAIL_JOB_REASON)->s, "BackoffLimitExceeded");
+	singleton_unref(bare);
+	singleton_unref(other);
+	singleton_unref(named);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +244,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(growth_has_a_cap, make_draft, free_draft),
 		cmocka_unit_test_setup_teardown(
 			the_longest_path_is_kept_whole, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(
+			a_hundred_thousand_have_room, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(
+			what_few_have_takes_nothing_of_the_others, make_draft, free_draft),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
