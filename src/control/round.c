@@ -153,12 +153,19 @@ void round_end(struct round *r)
 	r->complete = true;
 }
 
+/* It was seen, and whether it is there still the next reading tells. */
+static void round_forget(void *arg, const struct singleton *s)
+{
+	memory_observe_hidden(arg, s->id);
+	memory_settle_many(arg);
+}
+
 void round_abandon(struct round *r)
 {
 	if (r->complete)
 		return;
 	picture_begin(&r->session->picture);
-	picture_end(&r->session->picture, NULL, NULL);
+	picture_end(&r->session->picture, round_forget, &r->session->memory);
 }
 
 bool round_use_time(struct round *r, size_t most)
