@@ -43,7 +43,7 @@ class Tally:
 
     def __init__(self):
         self.count, self.lock, self.stopped = Count(), threading.Lock(), False
-        self.slowest = []
+        self.slowest, self.failures = [], []
 
     def add(self, done, prefix):
         done.name = f"{prefix}: {done.name}"
@@ -53,6 +53,8 @@ class Tally:
             done.report()
             self.count.add(done.count)
             self.slowest.append((done.seconds, done.name))
+            if done.count.failed:
+                self.failures.append(done)
 
     def skip(self, prefix, name, reason):
         with self.lock:
@@ -253,7 +255,7 @@ class Dist(Job):
         path = os.path.join(TOP, "build-check", "dist")
         if self.configure(path, []):
             self.do("make distcheck", ["make", "-C", path, "-s", "--no-print-directory", f"-j{CORES}", "distcheck"],
-                    timeout=1500, tap=False, env={"BATON_TESTS": "unit"})
+                    timeout=1500, tap=False, env={"BATON_TESTS": "unit", "VERBOSE": "1"})  # automake shows the logs then
 
 
 class Servers(Job):
@@ -328,6 +330,9 @@ def main():
     for seconds, name in sorted(tally.slowest, reverse=True)[:8]:
         print(f"     {seconds:6.1f} s  {name}")
     print(f"     {time.monotonic() - started:6.1f} s  in all")
+    for done in tally.failures:
+        print(f"failed: {done.name}")
+        print("\n".join(f"     | {line}" for line in done.failed_lines()))
     if tally.count.passed + tally.count.failed == 0:
         print("no test was run")
     print(tally.count, flush=True)

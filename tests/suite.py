@@ -8,6 +8,7 @@ import threading
 import time
 
 LINE = re.compile(r"^(not )?ok\b\s*\d*\s*-?\s*(.*)$")
+FAILED = re.compile(r"^(not ok\b|FAIL:|ERROR:|\[ +(ERROR|LINE) +\]|# .*(: error: |Error: )|make.*\*\*\*)")
 SKIP = re.compile(r"#\s*skip\b", re.I)
 PLAN = re.compile(r"^1\.\.(\d+)")
 
@@ -110,6 +111,11 @@ class Suite:
         print(f"{word:4} {self.name:<44} {self.seconds:6.1f} s  {self.count}{more}", flush=True)
         if self.count.failed:
             print(self._failures(), flush=True)
+
+    def failed_lines(self, most=20):
+        """Which tests failed, and with what words; else how its output ends."""
+        found = [line for line in self.output.splitlines() if FAILED.match(line)]
+        return found[:most] or self.output.splitlines()[-most:]
 
     def _failures(self):
         lines = self.output.splitlines()
