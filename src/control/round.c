@@ -191,20 +191,22 @@ void round_server(struct round *r, const char *text)
 
 void round_hidden_clear(struct round *r)
 {
-	while (r->n_hidden > 0) {
-		r->n_hidden--;
-		free(r->hidden[r->n_hidden].what);
-		free(r->hidden[r->n_hidden].remedy);
-	}
+	while (r->n_hidden > 0)
+		hidden_release(&r->hidden[--r->n_hidden]);
+}
+
+void round_hidden_rows(
+	struct round *r, const char *what, const char *remedy, const char *rows, const char *except)
+{
+	const struct hidden hidden = { what, remedy, rows, except };
+
+	MEM_GROW(r->hidden, r->n_hidden, r->cap_hidden);
+	hidden_copy(&r->hidden[r->n_hidden++], &hidden);
 }
 
 void round_hidden(struct round *r, const char *what, const char *remedy)
 {
-	MEM_GROW(r->hidden, r->n_hidden, r->cap_hidden);
-	r->hidden[r->n_hidden++] = (struct round_hidden){
-		.what = xstrdup(what),
-		.remedy = remedy ? xstrdup(remedy) : NULL,
-	};
+	round_hidden_rows(r, what, remedy, NULL, NULL);
 }
 
 void round_degraded(struct round *r, const char *fmt, ...)

@@ -327,20 +327,16 @@ static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int6
 static void session_judge_source(struct session *s)
 {
 	const struct round *r = &s->round;
-	struct hidden *hidden = xcalloc(r->n_hidden, sizeof(*hidden));
 	struct judge_source_input in;
 	struct row *before = s->self_row;
-	size_t i;
 
-	for (i = 0; i < r->n_hidden; i++)
-		hidden[i] = (struct hidden){ r->hidden[i].what, r->hidden[i].remedy };
 	in = (struct judge_source_input){
 		.self = r->self,
 		.before = s->last,
 		.pic = &s->picture,
 		.memory = &s->memory,
 		.thresholds = s->shared->thresholds,
-		.hidden = hidden,
+		.hidden = r->hidden,
 		.n_hidden = r->n_hidden,
 		.now_ms = session_now_ms(s),
 		.now_us = session_now_us(s),
@@ -353,18 +349,13 @@ static void session_judge_source(struct session *s)
 		session_event_findings(s, NULL, before ? &before->v : NULL, &s->self_row->v);
 		row_unref(before);
 	}
-	free(hidden);
 }
 
 static void session_publish(struct session *s)
 {
 	const struct round *r = &s->round;
-	struct hidden *hidden = xcalloc(r->n_hidden, sizeof(*hidden));
 	struct snapshot head, *snap, *old;
-	size_t i;
 
-	for (i = 0; i < r->n_hidden; i++)
-		hidden[i] = (struct hidden){ r->hidden[i].what, r->hidden[i].remedy };
 	head = (struct snapshot){
 		.source = s->config->name,
 		.kind = s->config->ops->kind,
@@ -377,14 +368,13 @@ static void session_publish(struct session *s)
 		.error_since_us = s->error_since_us,
 		.server = r->server,
 		.self = s->self_row,
-		.hidden = hidden,
+		.hidden = r->hidden,
 		.n_hidden = r->n_hidden,
 		.cost = r->cost,
 	};
 	if (r->head)
 		head = *r->head;
 	snap = picture_publish(&s->picture, &head);
-	free(hidden);
 	snapshot_unref(s->last);
 	s->last = snapshot_ref(snap);
 	pthread_mutex_lock(&s->mutex);

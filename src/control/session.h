@@ -18,10 +18,6 @@ struct clock_source;
  * line are the thread's own once it runs; those below are guarded by `mutex`.
  */
 
-struct round_hidden {
-	char *what, *remedy;
-};
-
 /* What one poll says besides the rows (source.h). */
 struct round {
 	struct session *session;
@@ -29,8 +25,8 @@ struct round {
 	struct draft *draft;
 	struct singleton *self;
 	char *server;
-	char *degraded; /* NULL: nothing is wrong */
-	struct round_hidden *hidden;
+	char *degraded;        /* NULL: nothing is wrong */
+	struct hidden *hidden; /* its texts are owned */
 	size_t n_hidden, cap_hidden;
 	struct source_cost cost;
 	const struct snapshot *head; /* what was, as a record has it; NULL: this poll tells */

@@ -276,20 +276,64 @@ static void role_duplicate_past(const struct remembered *past, const struct thre
 		out, "Compare what both did while it was so, before it is taken for mended.");
 }
 
-/* Whether all witnesses could have been seen, and none is there. */
+const struct hidden *role_witness_hidden(const struct role_view *view, size_t i)
+{
+	return view->witnesses[i] || !is_readable(view->sources[i])
+		       ? NULL
+		       : snapshot_hides(view->sources[i], view->role->witnesses[i]);
+}
+
+/* Whether a witness that is there would be seen: its source is looked at, can be read, and hides
+ * nothing of that id. */
+static bool witness_seen(const struct role_view *view, size_t i)
+{
+	return is_readable(view->sources[i]) && !role_witness_hidden(view, i);
+}
+
+/* Whether all witnesses could have been seen. */
+static bool all_seen(const struct role_view *view)
+{
+	size_t i;
+
+	for (i = 0; i < view->role->n_witnesses; i++)
+		if (!witness_seen(view, i))
+			return false;
+	return true;
+}
+
 static bool none_exists(const struct role_view *view)
 {
 	size_t i;
 
 	for (i = 0; i < view->role->n_witnesses; i++)
-		if (view->witnesses[i] || (view->sources[i] && !is_readable(view->sources[i])))
+		if (view->witnesses[i])
 			return false;
 	return true;
 }
 
+/* Which witness can't be seen, and why. Where it leaves open whether anybody holds the role, that
+ * needs a person. */
+static void role_hidden(const struct role_view *view, struct verdict_draft *out)
+{
+	const struct hidden *h;
+	size_t i;
+
+	for (i = 0; i < view->role->n_witnesses; i++) {
+		h = role_witness_hidden(view, i);
+		if (!h)
+			continue;
+		verdict_add(out, FINDING_HIDDEN,
+			out->v.state == STATE_UNKNOWN ? SEVERITY_WARN : SEVERITY_INFO, TIME_UNKNOWN,
+			"Whether anybody holds %s can't be told. Hidden from us: %s.",
+			view->role->witnesses[i], h->what);
+		if (h->remedy)
+			verdict_advise(out, "To see it: %s.", h->remedy);
+	}
+}
+
 static void role_missing(const struct role_view *view, struct verdict_draft *out)
 {
-	if (!none_exists(view))
+	if (!none_exists(view) || !all_seen(view))
 		return;
 	out->v.state = STATE_FREE;
 	if (view->role->n_witnesses)
@@ -333,7 +377,13 @@ void role_judge(const struct role_view *view, const struct remembered *past,
 		out->v.state = row->v.state;
 		out->v.state_since_us = row->v.state_since_us;
 	}
+	/* That one witness is free is no sign of the work when another can't be looked at. */
+	if (out->v.state == STATE_FREE && !all_seen(view)) {
+		out->v.state = STATE_UNKNOWN;
+		out->v.state_since_us = TIME_UNKNOWN;
+	}
 	role_missing(view, out);
+	role_hidden(view, out);
 	role_duplicate(view, out);
 	role_duplicate_past(past, thresholds, now_us, out);
 	if (mechanism != MECH_SOURCE)

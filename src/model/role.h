@@ -3,6 +3,7 @@
 
 #include "model/verdict.h"
 
+struct hidden;
 struct remembered;
 struct snapshot;
 
@@ -38,8 +39,9 @@ struct thresholds;
 
 /*
  * Judges a role from its witnesses (see struct role_view): the state is the worst of those that can
- * be read, DUPLICATE when different processes hold it in two sources at once; findings dup-holder,
- * no-mechanism, unfenced-harmful, overkill; fit. past tells of a duplicate that is over, which
+ * be read, DUPLICATE when different processes hold it in two sources at once, and FREE only where
+ * none can be held unseen; findings dup-holder, no-mechanism, hidden, unfenced-harmful, overkill;
+ * fit. past tells of a duplicate that is over, which
  * stays a finding for a while; NULL: nothing is remembered.
  */
 void role_judge(const struct role_view *view, const struct remembered *past,
@@ -52,6 +54,9 @@ enum {
 
 /* "role/NAME" in buf, of ROLE_ID_MAX. */
 const char *role_id(char *buf, const struct role *role);
+/* What hides witness i, which is not there in a source that can be read; NULL: it would be seen.
+ * Borrowed. */
+const struct hidden *role_witness_hidden(const struct role_view *view, size_t i);
 /* Whether it is held twice at once now; text (ROLE_TEXT_MAX) then says what by whom. */
 bool role_two_at_once(const struct role_view *view, char *text);
 

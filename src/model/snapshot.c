@@ -45,15 +45,61 @@ struct snapshot *snapshot_ref(const struct snapshot *snap)
 	return own;
 }
 
+static char *copy_or_null(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+void hidden_copy(struct hidden *to, const struct hidden *from)
+{
+	*to = (struct hidden){
+		.what = xstrdup(from->what),
+		.remedy = copy_or_null(from->remedy),
+		.rows = copy_or_null(from->rows),
+		.except = copy_or_null(from->except),
+	};
+}
+
+void hidden_release(struct hidden *hidden)
+{
+	free((char *)(uintptr_t)hidden->what);
+	free((char *)(uintptr_t)hidden->remedy);
+	free((char *)(uintptr_t)hidden->rows);
+	free((char *)(uintptr_t)hidden->except);
+	memset(hidden, 0, sizeof(*hidden));
+}
+
 static void hidden_free(const struct hidden *hidden, size_t n)
 {
+	struct hidden *own = (struct hidden *)(uintptr_t)hidden;
+
+	while (n > 0)
+		hidden_release(&own[--n]);
+	free(own);
+}
+
+/* Whether a path, with a slash behind it, begins so. */
+static bool path_begins(const char *path, const char *start)
+{
+	size_t len = strlen(path), n = strlen(start);
+
+	return n <= len ? memcmp(path, start, n) == 0
+			: n == len + 1 && start[len] == '/' && memcmp(path, start, len) == 0;
+}
+
+const struct hidden *snapshot_hides(const struct snapshot *snap, const char *id)
+{
+	const char *path = strchr(id, '/');
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		free((char *)(uintptr_t)hidden[i].what);
-		free((char *)(uintptr_t)hidden[i].remedy);
+	for (i = 0; path && i < snap->n_hidden; i++) {
+		const struct hidden *h = &snap->hidden[i];
+
+		if (h->rows && path_begins(path + 1, h->rows) &&
+			!(h->except && path_begins(path + 1, h->except)))
+			return h;
 	}
-	free((struct hidden *)(uintptr_t)hidden);
+	return NULL;
 }
 
 void snapshot_unref(const struct snapshot *snap)
@@ -414,20 +460,13 @@ static void picture_refresh_chunks(struct picture *pic)
 	pic->n_chunks = want;
 }
 
-static char *copy_or_null(const char *s)
-{
-	return s ? xstrdup(s) : NULL;
-}
-
-static struct hidden *hidden_copy(const struct hidden *from, size_t n)
+static struct hidden *hidden_copies(const struct hidden *from, size_t n)
 {
 	struct hidden *to = xcalloc(n, sizeof(*to));
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		to[i].what = xstrdup(from[i].what);
-		to[i].remedy = copy_or_null(from[i].remedy);
-	}
+	for (i = 0; i < n; i++)
+		hidden_copy(&to[i], &from[i]);
 	return to;
 }
 
@@ -446,7 +485,7 @@ struct snapshot *picture_publish(struct picture *pic, const struct snapshot *hea
 	snap->error = copy_or_null(head->error);
 	snap->server = copy_or_null(head->server);
 	snap->self = row_ref(head->self);
-	snap->hidden = hidden_copy(head->hidden, head->n_hidden);
+	snap->hidden = hidden_copies(head->hidden, head->n_hidden);
 	snap->n_rows = pic->n;
 	snap->n_chunks = pic->n_chunks;
 	snap->chunks = xcalloc(pic->n_chunks, sizeof(*snap->chunks));

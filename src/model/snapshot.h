@@ -18,7 +18,19 @@ const char *source_state_word(enum source_state state);
 struct hidden {
 	const char *what;
 	const char *remedy; /* a grant, a role, an option; NULL when nothing would */
+	/*
+	 * Where whole rows are hidden by it: how their paths begin, as in ids; a path stands with a
+	 * slash behind it for this, so that "lease/a/" is all of a namespace and "a/b/" also the
+	 * row a/b. "": any row; NULL: no row is. Those that begin with except (may be NULL) are
+	 * seen.
+	 */
+	const char *rows;
+	const char *except;
 };
+
+/* A copy, whose texts are its own; and their end. */
+void hidden_copy(struct hidden *to, const struct hidden *from);
+void hidden_release(struct hidden *hidden);
 
 /* What polling costs, since the source was opened. */
 struct source_cost {
@@ -82,6 +94,8 @@ void snapshot_unref(const struct snapshot *snap);
 
 /* Row i, 0 <= i < n_rows. Borrowed. */
 const struct row *snapshot_row(const struct snapshot *snap, size_t i);
+/* What hides a row of that id, if there is such a row; NULL: it would be seen. Borrowed. */
+const struct hidden *snapshot_hides(const struct snapshot *snap, const char *id);
 /* The row with that id, or NULL. Walks all rows. Borrowed. */
 const struct row *snapshot_find(const struct snapshot *snap, const char *id);
 

@@ -660,10 +660,14 @@ static void text_role_row(struct show *show, const struct role_view *view)
 }
 
 /* A witness that is not there is told from one that can't be looked for. */
-static const char *text_witness_state(const struct snapshot *snap, const struct row *row)
+static const char *text_witness_state(const struct role_view *view, size_t i)
 {
-	if (row)
-		return state_word(board_state(snap, row))->word;
+	const struct snapshot *snap = view->sources[i];
+
+	if (view->witnesses[i])
+		return state_word(board_state(snap, view->witnesses[i]))->word;
+	if (role_witness_hidden(view, i))
+		return "hidden";
 	return snap && (snap->state == SOURCE_OK || snap->state == SOURCE_DEGRADED) ? "not there"
 										    : "not known";
 }
@@ -687,8 +691,7 @@ static void text_role(struct show *show, const struct role_view *view)
 		struct str line;
 
 		str_init(&line, 16384);
-		str_addf(&line, "%s  %s  %s", view->role->witnesses[i],
-			text_witness_state(view->sources[i], row),
+		str_addf(&line, "%s  %s  %s", view->role->witnesses[i], text_witness_state(view, i),
 			holder ? claim_identity(holder) : "-");
 		text_field(show, "witness", line.s);
 		str_release(&line);

@@ -297,10 +297,11 @@ void etcd_tell_self(struct etcd *e)
 
 void etcd_tell_hidden(struct etcd *e)
 {
-	struct str what, remedy;
+	struct str what, remedy, rows;
 	size_t i;
 
 	round_hidden_clear(e->r);
+	str_init(&rows, SIZE_MAX / 4);
 	str_init(&what, 4096);
 	str_init(&remedy, 8192);
 	for (i = 0; i < e->n_scopes; i++) {
@@ -315,14 +316,21 @@ void etcd_tell_hidden(struct etcd *e)
 		str_addf(&remedy, "etcdctl role grant-permission ROLE read %s",
 			s->end ? "--prefix=true " : "");
 		text_escape_cut(&remedy, s->key, s->key_len, 400);
-		round_hidden(e->r, what.s, remedy.s);
+		str_clear(&rows);
+		text_escape(&rows, s->key, s->key_len);
+		/* Of one key alone: the path as a whole. */
+		if (!s->end)
+			str_add_char(&rows, '/');
+		round_hidden_rows(e->r, what.s, remedy.s, rows.s, NULL);
 	}
 	if (e->discover && e->discovered.n >= ETCD_NAMES_MOST)
-		round_hidden(e->r, "more elections and locks than can be found by their leases",
-			"prefixes in the config of this source");
+		round_hidden_rows(e->r,
+			"more elections and locks than can be found by their leases",
+			"prefixes in the config of this source", "", NULL);
 	if (e->schedule.n_denied)
 		round_hidden(e->r, "the time to live of leases that other keys are on as well",
 			"read permission on all keys of these leases");
 	str_release(&what);
 	str_release(&remedy);
+	str_release(&rows);
 }

@@ -589,6 +589,33 @@ static void hidden_of(struct str *what, const struct kube_stream *s)
 		str_add(what, " and all other namespaces");
 }
 
+/* A kind that may not be read hides its rows; Jobs, Pods and Nodes are only parts of rows. */
+static void tell_denied(struct kube *k, const struct kube_stream *s, struct str *remedy)
+{
+	static const char *const kinds[KUBE_KINDS] = {
+		[KUBE_CRONJOBS] = "cronjob/", [KUBE_LEASES] = "lease/"
+	};
+	const char *kind = kinds[s->resource->kind];
+	struct str what, ns;
+
+	str_init(&what, 4096);
+	str_init(&ns, 4096);
+	hidden_of(&what, s);
+	remedy_of(remedy, s, "list and watch");
+	if (kind && s->ns) {
+		str_add(&ns, kind);
+		text_escape(&ns, s->ns, strlen(s->ns));
+		str_add_char(&ns, '/');
+	}
+	if (!s->narrowed)
+		round_hidden_rows(k->r, what.s, remedy->s, ns.len ? ns.s : kind, NULL);
+	else
+		round_hidden_rows(k->r, what.s, remedy->s, kind,
+			ns.len && s->state != STREAM_DENIED ? ns.s : NULL);
+	str_release(&what);
+	str_release(&ns);
+}
+
 static void tell_hidden_stream(struct kube *k, const struct kube_stream *s)
 {
 	struct str what, remedy;
@@ -596,9 +623,7 @@ static void tell_hidden_stream(struct kube *k, const struct kube_stream *s)
 	str_init(&what, 4096);
 	str_init(&remedy, 4096);
 	if (s->state == STREAM_DENIED || s->narrowed) {
-		hidden_of(&what, s);
-		remedy_of(&remedy, s, "list and watch");
-		round_hidden(k->r, what.s, remedy.s);
+		tell_denied(k, s, &remedy);
 	} else if (s->starved) {
 		str_addf(&what,
 			"changes of %s%s%s as they happen: no connection is left for the watch",

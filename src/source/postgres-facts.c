@@ -222,7 +222,8 @@ static void tell_hidden(struct postgres *p, struct round *r, const struct pg_mom
 			"%" PRId64 " more advisory lock rows than the %zu that "
 			"were read",
 			m->total - (int64_t)m->n_rows, m->n_rows);
-		round_hidden(r, what, "the option rows");
+		/* Which keys the rest are of is not known. */
+		round_hidden_rows(r, what, "the option rows", "", NULL);
 	}
 	str_release(&remedy);
 }

@@ -203,6 +203,8 @@ static int tell_pretender(struct postgres *p, struct round *r)
 	round_begin(r);
 	round_end(r);
 	round_hidden_clear(r);
+	/* Locks that it does not show exclude nobody, and whoever took one goes on. */
+	round_hidden_rows(r, "who works under an advisory lock", NULL, "", NULL);
 	postgres_facts_tell(p, r, NULL);
 	return 0;
 }

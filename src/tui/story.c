@@ -71,7 +71,10 @@ static void tell_title(
 		dated ? " " : "", dated ? since : "", role && !view ? "   role " : "",
 		role && !view ? role->name : "", words, *env ? "   " : "", env);
 	if (whole)
-		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM, "%s%s%s", state_word(state)->help,
+		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM, "%s%s%s",
+			view && state == STATE_UNKNOWN ? "not all witnesses can be seen: whether "
+							 "anybody does this work is not known"
+						       : state_word(state)->help,
 			view ? "" : "; ", view ? "" : mechanism_word(row->row->s->mechanism)->help);
 }
 
@@ -395,13 +398,18 @@ static void tell_history(
 		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "Nothing since this console started.");
 }
 
-/* Why a witness is not there, as far as its source tells. */
-static const char *missing_words(const struct snapshot *snap)
+/* Why a witness is not there, as far as its source tells. What a record hides is known by words
+ * alone. */
+static const char *missing_words(const struct role_view *view, size_t i)
 {
+	const struct snapshot *snap = view->sources[i];
+
 	if (!snap)
 		return "is in no source of this console";
 	if (snap->picture_ms == TIME_UNKNOWN)
 		return "is not known: its source was not read yet";
+	if (role_witness_hidden(view, i))
+		return "is not known: it is hidden from us";
 	return snap->n_hidden ? "is not there: nobody holds it, it never was, or it can't be seen"
 			      : "is not there: nobody holds it, or it never was";
 }
@@ -418,7 +426,7 @@ static void tell_witnesses(struct prose *p, const struct model *m, const struct 
 
 		if (!row) {
 			prose_add(p, STYLE_STATE_UNKNOWN, "?", HANG, STYLE_STALE, "%s  %s",
-				view->role->witnesses[i], missing_words(snap));
+				view->role->witnesses[i], missing_words(view, i));
 			continue;
 		}
 		format_holder(holder, sizeof(holder), row);

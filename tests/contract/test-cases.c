@@ -125,8 +125,8 @@ static void judge_self(struct play *p, struct played_source *s, const json_t *hi
 		const json_t *h = json_array_get(hidden, i);
 
 		list[in.n_hidden++] = (struct hidden){
-			json_string_value(json_object_get(h, "what")),
-			json_string_value(json_object_get(h, "remedy")),
+			.what = json_string_value(json_object_get(h, "what")),
+			.remedy = json_string_value(json_object_get(h, "remedy")),
 		};
 	}
 	verdict_draft_begin(&p->verdict);

@@ -43,8 +43,8 @@ static void orders_stuck(struct maker *k)
 
 static struct snapshot *make_orders(int64_t now_ms, int64_t now_us)
 {
-	static const struct hidden hidden[] = { { "the state of other users' sessions",
-		"GRANT pg_read_all_stats TO baton" } };
+	static const struct hidden hidden[] = { { .what = "the state of other users' sessions",
+		.remedy = "GRANT pg_read_all_stats TO baton" } };
 	struct maker k;
 
 	maker_begin(&k, "orders", now_ms, now_us);

@@ -20,7 +20,8 @@ class Password(unittest.TestCase):
         etcd.enable_auth()
         etcd.put("elections/job/aa", "node-a", etcd.grant(60))
         etcd.put("locks/job/bb", "", etcd.grant(60))
-        with Home(self.signed_in(etcd, user)) as home:
+        roles = "roles: {far: {witnesses: [ctl/locks/job]}, near: {witnesses: [ctl/elections/none]}}\n"
+        with Home(self.signed_in(etcd, user) + roles) as home:
             answer = home.baton("list", "--json").json
             doctor = home.baton("doctor")
         self.assertEqual([row["id"] for row in answer["singletons"]], ["ctl/elections/job"])
@@ -28,6 +29,8 @@ class Password(unittest.TestCase):
         self.assertEqual((source["state"], source["server"][:7]), ("ok", "etcd 3."))
         hidden = str(source["hidden"])
         self.assertIn("locks/", hidden)
+        # Whoever took what can't be seen for free would be the second one.
+        self.assertEqual([(role["name"], role["state"]) for role in answer["roles"]], [("far", "UNKNOWN"), ("near", "FREE")])
         self.assertIn("role grant-permission", doctor.out)
         self.assertIn("may not be read", doctor.out)
 

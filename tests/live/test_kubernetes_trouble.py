@@ -308,6 +308,19 @@ class Rights(KubeTest):
         self.assertEqual(ids, {"lab/lease/billing/seen", "lab/cronjob/billing/close"})
         self.assertTrue(done.json["sources"][0]["hidden"])
 
+    def test_a_role_out_of_sight_is_not_free(self):
+        """Its Lease is held where this user may not look: who took it for free would be the second one."""
+        home = self.home("billing-reader", namespace="billing")
+        with open(home.config, "a", encoding="utf-8") as out:
+            out.write("roles: {far: {witnesses: [lab/lease/default/unseen]}, near: {witnesses: [lab/lease/billing/none]}}\n")
+        roles = {role["name"]: role for role in home.baton("list", "--json").json["roles"]}
+        self.assertEqual((roles["far"]["state"], roles["near"]["state"]), ("UNKNOWN", "FREE"))
+        finding, = roles["far"]["findings"]
+        self.assertEqual((finding["code"], finding["severity"]), ("hidden", "warn"))
+        self.assertRegex(finding["text"], "lab/lease/default/unseen .*Leases in all namespaces but billing")
+        self.assertIn("ClusterRole that allows list and watch on leases", finding["advice"])
+        self.assertIn("lab/lease/default/unseen hidden", home.baton("show", "role/far").out)
+
     def test_nothing_at_all(self):
         """An empty board would look like a quiet one."""
         home = self.home("nobody")

@@ -277,9 +277,13 @@ sources:
         self.home.write_config(f"""
 sources:
   orders: {{kind: postgres, conninfo: "{self.pg.conninfo('postgres')}", rows: 100}}
+roles:
+  close: {{witnesses: ["orders/app:2500"]}}
 """)
         answer = self.list()
         self.assertEqual(len(answer["singletons"]), 99)
+        role, = answer["roles"]
+        self.assertEqual((role["state"], role["findings"][0]["code"]), ("UNKNOWN", "hidden"))
         self.assertEqual(row(answer, "app:2999", "orders")["waiters"][0]["identity"], "blocked")
         self.assertEqual(row(answer, "app:2999", "orders")["holders"][0]["identity"], "hoarder")
         self.assertEqual(source(answer, "orders")["detail"]["rows_cut"], 2901)

@@ -210,7 +210,7 @@ class Wire(unittest.TestCase):
         self.assertEqual(result.code, 0, result)
         self.assertEqual(one["state"], "degraded")
         self.assertIn("only resembles PostgreSQL", one["error"])
-        self.assertIn("unsupported-server", {finding["code"] for finding in one["findings"]})
+        self.assertEqual({finding["code"] for finding in one["findings"]}, {"unsupported-server", "hidden"})
 
     def test_a_password_that_the_server_echoes_is_masked(self):
         class Echo(FakeServer):

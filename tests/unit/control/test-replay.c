@@ -170,7 +170,8 @@ static struct board *make_board(void)
 		.witnesses = witnesses,
 		.n_witnesses = 1 };
 	struct thresholds thresholds = thresholds_default();
-	struct hidden hidden[] = { { "queries of others", "GRANT x" }, { "that", NULL } };
+	struct hidden hidden[] = { { .what = "queries of others", .remedy = "GRANT x" },
+		{ .what = "that" } };
 	struct schedule *schedule = schedule_new("CRON_TZ=Etc/UTC 0 3 * * *", NULL, zone_load);
 	struct draft *d = draft_new();
 	struct verdict_draft v;

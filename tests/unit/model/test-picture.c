@@ -244,8 +244,9 @@ static void time_alone_makes_a_slot_due(void **state)
 
 static void a_snapshot_has_its_own_texts(void **state)
 {
-	char error[] = "cut off", what[] = "queries", remedy[] = "grant pg_read_all_stats";
-	const struct hidden hidden[] = { { what, remedy }, { what, NULL } };
+	char error[] = "cut off", what[] = "queries", remedy[] = "grant pg_read_all_stats",
+	     rows[] = "lease/", except[] = "lease/a/";
+	const struct hidden hidden[] = { { what, remedy, rows, except }, { .what = what } };
 	const struct snapshot head = {
 		.source = "src", .kind = "test", .error = error, .hidden = hidden, .n_hidden = 2
 	};
@@ -255,15 +256,50 @@ static void a_snapshot_has_its_own_texts(void **state)
 	(void)state;
 	picture_init(&pic);
 	snap = picture_publish(&pic, &head);
-	error[0] = what[0] = remedy[0] = '?';
+	error[0] = what[0] = remedy[0] = rows[0] = except[0] = '?';
 	assert_string_equal(snap->error, "cut off");
 	assert_string_equal(snap->hidden[0].what, "queries");
 	assert_string_equal(snap->hidden[0].remedy, "grant pg_read_all_stats");
+	assert_string_equal(snap->hidden[0].rows, "lease/");
+	assert_string_equal(snap->hidden[0].except, "lease/a/");
 	assert_null(snap->hidden[1].remedy);
+	assert_null(snap->hidden[1].rows);
 	assert_null(snap->server);
 	assert_int_equal(snap->n_rows, 0);
 	picture_release(&pic);
 	snapshot_unref(snap);
+}
+
+static void what_is_hidden_is_known_by_how_paths_begin(void **state)
+{
+	static const struct {
+		const char *rows, *except, *id;
+		bool hides;
+	} cases[] = {
+		{ NULL, NULL, "s/lease/a/b", false },
+		{ "", NULL, "s/lease/a/b", true },
+		{ "lease/", NULL, "s/lease/a/b", true },
+		{ "lease/", NULL, "s/cronjob/a/b", false },
+		{ "lease/a/", NULL, "s/lease/ab/b", false },
+		{ "lease/", "lease/a/", "s/lease/a/b", false },
+		{ "lease/", "lease/a/", "s/lease/ab/b", true },
+		{ "/jobs/close", NULL, "s//jobs/close-books", true },
+		/* A path ends as if a slash stood behind it. */
+		{ "/jobs/close/", NULL, "s//jobs/close", true },
+		{ "/jobs/close/", NULL, "s//jobs/close-books", false },
+		{ "/jobs/close/7", NULL, "s//jobs/close", false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct hidden hidden[] = { { .what = "other" },
+			{ "these", NULL, cases[i].rows, cases[i].except } };
+		const struct snapshot snap = { .source = "s", .hidden = hidden, .n_hidden = 2 };
+
+		if (snapshot_hides(&snap, cases[i].id) != (cases[i].hides ? &hidden[1] : NULL))
+			fail_msg("case %zu", i);
+	}
 }
 
 enum {
@@ -354,6 +390,7 @@ int main(void)
 		cmocka_unit_test(the_same_id_twice_before_it_is_judged),
 		cmocka_unit_test(time_alone_makes_a_slot_due),
 		cmocka_unit_test(a_snapshot_has_its_own_texts),
+		cmocka_unit_test(what_is_hidden_is_known_by_how_paths_begin),
 		cmocka_unit_test(readers_on_other_threads_see_whole_snapshots),
 	};
 

@@ -12,6 +12,7 @@
 
 static struct draft *draft;
 static struct verdict_draft verdict;
+static struct row *judged; /* the role itself, as it was judged last */
 
 static int make_draft(void **state)
 {
@@ -25,6 +26,7 @@ static int make_draft(void **state)
 static int free_draft(void **state)
 {
 	(void)state;
+	row_unref(judged);
 	draft_free(draft);
 	verdict_draft_release(&verdict);
 	return 0;
@@ -100,8 +102,9 @@ struct side {
 	const char *identity, *key, *client; /* identity NULL: nobody holds it */
 	enum state state;
 	enum source_state source;
-	bool absent;   /* there is no such row */
-	bool prepared; /* held by a prepared transaction */
+	bool absent;       /* there is no such row */
+	bool prepared;     /* held by a prepared transaction */
+	const char *hides; /* what its source hides: how paths begin */
 };
 
 static struct row *side_row(const struct side *side, const char *path)
@@ -125,8 +128,14 @@ static enum state judge(const struct side *x, const struct side *y)
 	static const char *const ids[] = { "s/1", "s/2" };
 	static const struct thresholds thresholds;
 	const struct role role = { .name = "r", .witnesses = ids, .n_witnesses = 2 };
-	struct snapshot one = { .source = "s", .state = x->source };
-	struct snapshot two = { .source = "s", .state = y->source };
+	const struct hidden hidden[] = { { "Leases in ops", "a Role", x->hides, NULL },
+		{ "Leases in ops", "a Role", y->hides, NULL } };
+	struct snapshot one = {
+		.source = "s", .state = x->source, .hidden = &hidden[0], .n_hidden = 1
+	};
+	struct snapshot two = {
+		.source = "s", .state = y->source, .hidden = &hidden[1], .n_hidden = 1
+	};
 	struct row *rows[] = { side_row(x, "1"), side_row(y, "2") };
 	const struct row *witnesses[] = { rows[0], rows[1] };
 	const struct snapshot *sources[] = { &one, &two };
@@ -136,7 +145,10 @@ static enum state judge(const struct side *x, const struct side *y)
 	role_judge(&view, NULL, &thresholds, 0, &verdict);
 	row_unref(rows[0]);
 	row_unref(rows[1]);
-	return verdict.v.state;
+	row_unref(judged);
+	draft_begin(draft, MECH_SOURCE, "role", "r", 1);
+	judged = row_new(draft_finish(draft), &verdict);
+	return judged->v.state;
 }
 
 static void two_holders_are_two_by_evidence_only(void **state)
@@ -220,6 +232,36 @@ static void no_mechanism_is_said_when_all_could_be_seen(void **state)
 	assert_false(verdict_has(&verdict, FINDING_NO_MECHANISM));
 }
 
+/* What can't be seen may be held. */
+static void a_role_is_not_free_by_what_is_hidden(void **state)
+{
+	struct side none = { .absent = true, .source = SOURCE_OK }, dark = none;
+	struct side vacant = { .state = STATE_FREE, .source = SOURCE_OK };
+	struct side held = { "a", "1", NULL, .state = STATE_HELD, .source = SOURCE_OK };
+
+	(void)state;
+	dark.hides = "2";
+	assert_int_equal(judge(&none, &dark), STATE_UNKNOWN);
+	assert_int_equal(judged->v.n_findings, 1);
+	assert_int_equal(judged->v.findings[0].code, FINDING_HIDDEN);
+	assert_int_equal(judged->v.findings[0].severity, SEVERITY_WARN);
+	assert_string_equal(judged->v.findings[0].text,
+		"Whether anybody holds s/2 can't be told. Hidden from us: Leases in ops.");
+	assert_string_equal(judged->v.findings[0].advice, "To see it: a Role.");
+	assert_true(judged->v.needs_attention);
+	assert_int_equal(judge(&vacant, &dark), STATE_UNKNOWN);
+	/* It is known to be held; that there is no second holder is not. */
+	assert_int_equal(judge(&held, &dark), STATE_HELD);
+	assert_int_equal(judged->v.findings[0].code, FINDING_HIDDEN);
+	assert_int_equal(judged->v.findings[0].severity, SEVERITY_INFO);
+	/* Other rows are hidden: this one would be seen. */
+	dark.hides = "3";
+	assert_int_equal(judge(&vacant, &dark), STATE_FREE);
+	assert_int_equal(judge(&none, &dark), STATE_FREE);
+	dark.source = SOURCE_FAILING;
+	assert_int_equal(judge(&vacant, &dark), STATE_UNKNOWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +271,7 @@ int main(void)
 		cmocka_unit_test(two_holders_are_two_by_evidence_only),
 		cmocka_unit_test(the_worst_that_can_be_read),
 		cmocka_unit_test(no_mechanism_is_said_when_all_could_be_seen),
+		cmocka_unit_test(a_role_is_not_free_by_what_is_hidden),
 	};
 
 	return cmocka_run_group_tests(tests, make_draft, free_draft);

@@ -152,18 +152,22 @@ void round_server(struct round *r, const char *text)
 
 void round_hidden_clear(struct round *r)
 {
-	while (r->n_hidden) {
-		r->n_hidden--;
-		free(r->hidden[r->n_hidden].what);
-		free(r->hidden[r->n_hidden].remedy);
-	}
+	while (r->n_hidden)
+		hidden_release(&r->hidden[--r->n_hidden]);
 }
 
 void round_hidden(struct round *r, const char *what, const char *remedy)
 {
+	round_hidden_rows(r, what, remedy, NULL, NULL);
+}
+
+void round_hidden_rows(
+	struct round *r, const char *what, const char *remedy, const char *rows, const char *except)
+{
+	const struct hidden hidden = { what, remedy, rows, except };
+
 	MEM_GROW(r->hidden, r->n_hidden, r->cap_hidden);
-	r->hidden[r->n_hidden++] =
-		(struct fake_hidden){ xstrdup(what), remedy ? xstrdup(remedy) : NULL };
+	hidden_copy(&r->hidden[r->n_hidden++], &hidden);
 }
 
 void round_degraded(struct round *r, const char *fmt, ...)

@@ -10,10 +10,6 @@
  * for a test to look at. It stands in place of the control layer's, so that a test of a source
  * links only up to its own layer.
  */
-struct fake_hidden {
-	char *what, *remedy;
-};
-
 struct round {
 	struct draft *draft;
 	int64_t deadline_ms;
@@ -25,7 +21,7 @@ struct round {
 	size_t hides; /* rows that went because they can't be seen */
 	struct singleton *self;
 	char *server, *degraded;
-	struct fake_hidden *hidden;
+	struct hidden *hidden;
 	size_t n_hidden, cap_hidden;
 	uint64_t requests, bytes_in, bytes_out;
 	int64_t round_trip_ms;
