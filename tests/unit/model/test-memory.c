@@ -480,14 +480,19 @@ static void fill_packed(struct memory *m, uint64_t seed, int n, bool settle)
 		int64_t at = (int64_t)unit_pick(&seed, 100000);
 		const struct facts_claim *holder =
 			unit_pick(&seed, 6) ? all[unit_pick(&seed, 5)] : NULL;
+		const struct facts_claim *waiter;
+		enum mechanism mechanism;
+		int64_t token;
 		struct singleton *s;
 		struct remembered *r;
 
+		/* One after the other: arguments may be evaluated in any order. */
 		snprintf(path, sizeof(path), "p%zu\\x0a\xc3\xa4",
 			unit_pick(&seed, (size_t)n / 4 + 1));
-		s = facts_make(draft, mechanisms[unit_pick(&seed, 4)], path,
-			unit_pick(&seed, 2) ? (int64_t)unit_random(&seed) : 0, holder,
-			unit_pick(&seed, 2) ? all[unit_pick(&seed, 5)] : NULL);
+		mechanism = mechanisms[unit_pick(&seed, 4)];
+		token = unit_pick(&seed, 2) ? (int64_t)unit_random(&seed) : 0;
+		waiter = unit_pick(&seed, 2) ? all[unit_pick(&seed, 5)] : NULL;
+		s = facts_make(draft, mechanism, path, token, holder, waiter);
 		r = memory_observe(m, s, at * 1000, start_us + at * 1000000, NULL);
 		memory_note_state(
 			m, r, (enum state)unit_pick(&seed, STATE_COUNT), start_us + at * 1000000);
