@@ -14,8 +14,10 @@ enum {
 	READ_SIZE = 256 * 1024,
 	READ_MOST = 1024 * 1024, /* in one go: others want to get on too */
 	OUT_MAX = 64 * 1024 * 1024,
-	OUT_MUCH = 256 * 1024, /* so much is sent before more is framed */
-	WINDOW = 32 * 1024 * 1024,
+	OUT_MUCH = 256 * 1024,     /* so much is sent before more is framed */
+	WINDOW = 32 * 1024 * 1024, /* of the connection */
+	STREAM_WINDOW = 512 * 1024,
+	WINDOW_PER_MS = 64 * 1024,
 	DUE_NOW = 0, /* our monotonic clock begins there */
 	DIAGNOSE_MS = 2000,
 	GOODBYE_SHOWN = 100,
@@ -46,7 +48,8 @@ struct h2 {
 	bool goodbye;   /* a GOAWAY came, with goodbye_code */
 	CURLcode broken; /* what ends it as soon as the loop goes on */
 	int64_t due_ms, until_ms;
-	struct str out; /* framed, and sent up to `sent` */
+	int64_t settled_ms; /* when our settings were sent; INT64_MAX once they were agreed to */
+	struct str out;     /* framed, and sent up to `sent` */
 	size_t sent;
 	uint64_t bytes_in, bytes_out;
 	uint32_t goodbye_code;
@@ -113,6 +116,25 @@ static void stream_over(struct h2 *h2, int32_t id)
 	h2->handler->ended(stream, NGHTTP2_NO_ERROR);
 }
 
+/*
+ * What one stream may send before we take it. Much of it would stand before all other answers on
+ * the connection; but it must be what a round trip and 64 MB a second need. The first round trip is
+ * that of our settings.
+ */
+static void window_fit(struct h2 *h2)
+{
+	int64_t trip_ms = http_loop_now_ms(h2->loop) - h2->settled_ms;
+	nghttp2_settings_entry window = { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW };
+
+	h2->settled_ms = INT64_MAX;
+	if (trip_ms <= STREAM_WINDOW / WINDOW_PER_MS)
+		return;
+	if (trip_ms < WINDOW / WINDOW_PER_MS)
+		window.value = (uint32_t)trip_ms * WINDOW_PER_MS;
+	if (nghttp2_submit_settings(h2->session, NGHTTP2_FLAG_NONE, &window, 1))
+		h2->broken = CURLE_OUT_OF_MEMORY;
+}
+
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *arg)
 {
 	struct h2 *h2 = arg;
@@ -120,6 +142,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
 	(void)session;
 	if (frame->hd.type == NGHTTP2_SETTINGS) {
 		h2->reach.spoke = true;
+		if (frame->hd.flags & NGHTTP2_FLAG_ACK && h2->settled_ms != INT64_MAX)
+			window_fit(h2);
 	} else if (frame->hd.type == NGHTTP2_GOAWAY) {
 		h2->goodbye = true;
 		h2->goodbye_code = frame->goaway.error_code;
@@ -167,7 +191,7 @@ static int session_make(struct h2 *h2)
 {
 	const nghttp2_settings_entry settings[] = {
 		{ NGHTTP2_SETTINGS_ENABLE_PUSH, 0 },
-		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW },
+		{ NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, STREAM_WINDOW },
 	};
 	nghttp2_session_callbacks *callbacks;
 	int rc;
@@ -187,6 +211,7 @@ static int session_make(struct h2 *h2)
 	if (!rc)
 		rc = nghttp2_session_set_local_window_size(
 			h2->session, NGHTTP2_FLAG_NONE, 0, WINDOW);
+	h2->settled_ms = http_loop_now_ms(h2->loop);
 	return rc;
 }
 

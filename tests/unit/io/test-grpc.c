@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <nghttp2/nghttp2.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,8 @@ struct server {
 	int connections, calls, refused, cut, bye;
 	/* How many bytes more are sent, or read, before it hangs up; below 0: all. */
 	int allow_out, allow_in;
+	int slow_ms; /* before the first bytes are read */
+	int window;  /* what a stream may send, as the client said last */
 };
 
 struct peer {
@@ -168,8 +171,11 @@ static int peer_frame(nghttp2_session *session, const nghttp2_frame *frame, void
 	const nghttp2_settings_entry one = { NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, 1 };
 	struct peer *p = arg;
 	int32_t id = frame->hd.stream_id;
+	uint32_t window =
+		nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE);
 	struct answer *a = nghttp2_session_get_stream_user_data(session, id);
 
+	__atomic_store_n(&p->server->window, (int)window, __ATOMIC_SEQ_CST);
 	if (a && frame->hd.type == NGHTTP2_HEADERS && strcmp(a->path, "/t/over") == 0) {
 		peer_over(p, id);
 		return 0;
@@ -256,6 +262,7 @@ static void peer_serve(struct peer *p)
 	ssize_t n;
 
 	p->session = peer_session(p);
+	poll(NULL, 0, __atomic_load_n(&p->server->slow_ms, __ATOMIC_SEQ_CST));
 	while (peer_send(p, fd) && !p->hang_up && (n = recv(fd, buf, sizeof(buf), 0)) > 0) {
 		ssize_t some = allowed(&p->server->allow_in, n);
 
@@ -436,6 +443,30 @@ static void test_many_calls_beside_a_large_answer(void **state)
 	}
 	assert_int_equal(count(&c.server.connections), 1);
 	assert_int_equal(grpc_channel_busy(c.ch), 0);
+	client_close(&c);
+}
+
+/* A far server may send more before we take it: a round trip must not stop it. */
+static void test_a_window_fits_the_way(void **state)
+{
+	struct client c;
+	struct call call;
+	int near;
+
+	(void)state;
+	client_open(&c);
+	ask(&c, &call, "/t/echo");
+	ask(&c, &call, "/t/echo");
+	near = count(&c.server.window);
+	assert_true(near >= 512 * 1024);
+	grpc_channel_drop(c.ch);
+	__atomic_store_n(&c.server.slow_ms, 200, __ATOMIC_SEQ_CST);
+	ask(&c, &call, "/t/echo");
+	ask(&c, &call, "/t/echo");
+	assert_true(count(&c.server.window) >= 200 * 64 * 1024);
+	assert_true(count(&c.server.window) > near);
+	/* A day's trip has its end too. */
+	assert_true(count(&c.server.window) <= 32 * 1024 * 1024);
 	client_close(&c);
 }
 
@@ -664,6 +695,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_many_calls_beside_a_large_answer),
+		cmocka_unit_test(test_a_window_fits_the_way),
 		cmocka_unit_test(test_what_servers_refuse),
 		cmocka_unit_test(test_a_read_is_begun_once_more),
 		cmocka_unit_test(test_a_change_is_never_begun_again),
