@@ -127,10 +127,10 @@ static bool has_ended(const struct run *run)
 	return run->state == RUN_SUCCEEDED || run->state == RUN_FAILED;
 }
 
-/* Its Jobs could not be read: nothing was seen of its runs. */
+/* Its Jobs could not be read: that a run is not there says nothing. */
 static bool runs_unseen(const struct singleton *s)
 {
-	return !s->more->n_runs && singleton_int(s, DETAIL_RUNS_HIDDEN, 0);
+	return singleton_int(s, DETAIL_JOBS_HIDDEN, 0);
 }
 
 /* What became of the runs between two pictures of a CronJob; the first one tells no news. */

@@ -224,10 +224,16 @@ static void run_unlink(struct kube_store *s, struct kube_run *run)
 	cron_free_if_lost(s, cron);
 }
 
+/* Whether the Job is seen. */
+static bool run_has_job(const struct kube_run *run)
+{
+	return run->facts && !run->gone && !run->hidden;
+}
+
 /* A run that is neither a Job nor the owner of pods is nothing. */
 static void run_free_if_lost(struct kube_store *s, struct kube_run *run)
 {
-	if ((run->facts && !run->gone) || run->foreign || run->n_pods)
+	if (run_has_job(run) || run->foreign || run->n_pods)
 		return;
 	free(run->facts);
 	run->facts = NULL;
@@ -240,16 +246,16 @@ static void run_free_if_lost(struct kube_store *s, struct kube_run *run)
 }
 
 /*
- * The Job is gone. Its pods may still be there, and at work: concurrencyPolicy Replace deletes the
- * Job first. As long as they are, the run stays.
+ * The Job is gone, or out of sight. Its pods may still be there, and at work: concurrencyPolicy
+ * Replace deletes the Job first. As long as they are, the run stays.
  */
 static void run_forget(struct kube_store *s, struct kube_run *run)
 {
-	if (run->facts && !run->gone)
-		s->n_jobs--;
-	if (!run->gone)
+	s->n_jobs -= run_has_job(run);
+	if (!run->gone && !s->hiding)
 		run->gone_us = s->now.wall_us;
-	run->gone = run->facts != NULL;
+	run->hidden = s->hiding && run->facts;
+	run->gone = !s->hiding && run->facts;
 	free(run->ns);
 	run->ns = NULL;
 	run->foreign = false;
@@ -322,10 +328,10 @@ static void job_foreign(struct kube_store *s, const struct kube_job *facts, uint
 		return;
 	run_drop_pods(s, run);
 	run_unlink(s, run);
-	s->n_jobs -= run->facts && !run->gone;
+	s->n_jobs -= run_has_job(run);
 	free(run->facts);
 	run->facts = NULL;
-	run->gone = false;
+	run->gone = run->hidden = false;
 	run->foreign = true;
 	run->ns = xstrndup(facts->head.ns.s, facts->head.ns.len);
 }
@@ -344,13 +350,12 @@ void kube_store_job(struct kube_store *s, const struct kube_job *facts, uint32_t
 	run->generation = generation;
 	run->foreign = false;
 	/* One that was only out of sight comes back as it was. */
-	if (run->facts && !run->gone &&
-		kube_text_eq(&run->facts->head.version, &facts->head.version))
+	if (run_has_job(run) && kube_text_eq(&run->facts->head.version, &facts->head.version))
 		return;
-	s->n_jobs += !run->facts || run->gone;
+	s->n_jobs += !run_has_job(run);
 	free(run->facts);
 	run->facts = PACK(facts, job_texts);
-	run->gone = false;
+	run->gone = run->hidden = false;
 	free(run->ns);
 	run->ns = NULL;
 	run_link(s, run, cron_get(s, &facts->head.owner_uid));

@@ -57,6 +57,7 @@ struct kube_run {
 	bool foreign;    /* no CronJob owns it: nothing of it is kept */
 	bool gone;       /* the Job does not exist any more, and pods of it do, */
 	int64_t gone_us; /* ... since then by our clock */
+	bool hidden;     /* the Job can't be read any more, and pods of it can */
 };
 
 struct kube_pod_of_run {

@@ -141,13 +141,17 @@ static int32_t run_attempts(const struct kube_run *run, bool pods_seen)
 	return n > INT32_MAX ? INT32_MAX : (int32_t)n;
 }
 
-static void tell_job(struct draft *d, const struct kube_job *job, const char *slot_from)
+/* counted: what it counts is so now. */
+static void tell_job(
+	struct draft *d, const struct kube_job *job, const char *slot_from, bool counted)
 {
 	tell_text(d, DETAIL_UID, &job->head.uid);
-	tell_count(d, DETAIL_JOB_ACTIVE, job->active);
-	tell_count(d, DETAIL_JOB_SUCCEEDED, job->succeeded);
-	tell_count(d, DETAIL_JOB_FAILED, job->failed);
-	tell_count(d, DETAIL_JOB_TERMINATING, job->terminating);
+	if (counted) {
+		tell_count(d, DETAIL_JOB_ACTIVE, job->active);
+		tell_count(d, DETAIL_JOB_SUCCEEDED, job->succeeded);
+		tell_count(d, DETAIL_JOB_FAILED, job->failed);
+		tell_count(d, DETAIL_JOB_TERMINATING, job->terminating);
+	}
 	tell_text(d, DETAIL_JOB_REASON, &job->reason);
 	if (job->suspended)
 		draft_int(d, DETAIL_JOB_SUSPENDED, 1);
@@ -167,6 +171,19 @@ static enum tristate run_listed(const struct kube_cron *cron, const struct kube_
 	return cron->facts->n_active > KUBE_LIST_MAX ? TRI_UNKNOWN : TRI_NO;
 }
 
+static bool is_over(enum run_state state)
+{
+	return state == RUN_SUCCEEDED || state == RUN_FAILED;
+}
+
+/* What its Job said stays only where it was the last word. */
+static enum run_state run_state_now(const struct kube_run *run)
+{
+	if (run->gone || (run->hidden && !is_over(run->facts->state)))
+		return RUN_UNKNOWN;
+	return run->facts->state;
+}
+
 static void tell_run(struct kube *k, struct draft *d, const struct kube_cron *cron,
 	const struct kube_run *run, bool pods_seen)
 {
@@ -176,7 +193,7 @@ static void tell_run(struct kube *k, struct draft *d, const struct kube_cron *cr
 	struct run r = {
 		.name = job->head.name.s,
 		.key = uid_key(key, run->uid),
-		.state = run->gone ? RUN_UNKNOWN : job->state,
+		.state = run_state_now(run),
 		.listed = run_listed(cron, run),
 		.manual = job->manual,
 		.attempts = run_attempts(run, pods_seen),
@@ -195,7 +212,7 @@ static void tell_run(struct kube *k, struct draft *d, const struct kube_cron *cr
 	if (run->gone && r.deleted_us == TIME_UNKNOWN)
 		r.deleted_us = run->gone_us;
 	draft_run(d, &r);
-	tell_job(d, job, slot_from);
+	tell_job(d, job, slot_from, !run->hidden);
 	for (i = 0; i < run->n_pods; i++)
 		tell_pod(k, d, run->pods[i]->facts);
 }
@@ -227,8 +244,7 @@ static void tell_dangling(struct draft *d, const struct kube_cron *cron)
 
 static bool run_is_over(const struct kube_run *run)
 {
-	return !run->facts || run->gone || run->facts->state == RUN_SUCCEEDED ||
-	       run->facts->state == RUN_FAILED;
+	return !run->facts || run->gone || run->hidden || is_over(run->facts->state);
 }
 
 /* Jobs of a CronJob of this name that does not exist any more: they are not this one's. */
@@ -285,6 +301,8 @@ static void tell_cron(void *arg, struct kube_cron *cron)
 	tell_cron_facts(d, cron->facts);
 	if (!jobs || !pods)
 		draft_int(d, DETAIL_RUNS_HIDDEN, 1);
+	if (!jobs)
+		draft_int(d, DETAIL_JOBS_HIDDEN, 1);
 	if (jobs) {
 		tell_dangling(d, cron);
 		tell_orphans(k, d, &cron->facts->head);

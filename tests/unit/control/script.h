@@ -37,9 +37,9 @@ struct script {
 	int64_t server_id;
 	int64_t timeline;
 	bool in_recovery;
-	bool also_waits; /* each holder waits as well, with the next token */
-	int pile;        /* of a CronJob: so many runs are not over, "pile-7" the newest */
-	bool runs_hidden;
+	bool also_waits;  /* each holder waits as well, with the next token */
+	int pile;         /* of a CronJob: so many runs are not over, "pile-7" the newest */
+	bool jobs_hidden; /* of the runs only the newest is seen, by its pods */
 	const char *source;
 	const char *names[SCRIPT_ROWS];
 	const char *holders[SCRIPT_ROWS]; /* NULL: not there */
@@ -101,13 +101,13 @@ static void script_put_run(struct script *s, struct round *r, int i)
 	int k;
 
 	draft_begin(d, s->mechanism, s->source, s->names[i], strlen(s->names[i]));
-	for (k = s->runs_hidden ? 0 : s->pile; k > 0; k--) {
+	if (s->jobs_hidden)
+		draft_int(d, DETAIL_JOBS_HIDDEN, 1);
+	for (k = s->pile; k > (s->jobs_hidden ? s->pile - 1 : 0); k--) {
 		snprintf(name, sizeof(name), "pile-%d", k);
 		script_draft_run(d, name, false);
 	}
-	if (s->runs_hidden)
-		draft_int(d, DETAIL_RUNS_HIDDEN, 1);
-	else if (!s->pile)
+	if (!s->pile)
 		script_draft_run(d, s->holders[i], s->tokens[i] != 0);
 	draft_run_holders(d);
 	round_put(r, draft_finish(d));

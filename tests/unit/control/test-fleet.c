@@ -362,7 +362,7 @@ static void set_runs(struct script *script, int pile, bool hidden)
 {
 	pthread_mutex_lock(&script->mutex);
 	script->pile = pile;
-	script->runs_hidden = hidden;
+	script->jobs_hidden = hidden;
 	pthread_mutex_unlock(&script->mutex);
 	wait_for_polls(script, 3);
 }

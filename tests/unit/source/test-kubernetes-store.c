@@ -294,6 +294,37 @@ static void test_a_job_that_was_out_of_sight(void **state)
 	assert_int_equal(s->more->runs[0].state, RUN_RUNNING);
 }
 
+/* Jobs that may not be read any more were not deleted: their pods tell that they work on. */
+static void test_a_job_that_is_hidden(void **state)
+{
+	struct fixture *x = *state;
+	const struct run *run;
+
+	feed_cron(&x->feed, "cj", "c-1", 1, "");
+	feed_job(&x->feed, "cj-0", "j-0", "c-1", "{\"active\":1}");
+	feed_job(&x->feed, "cj-1", "j-1", "c-1", "{\"active\":1}");
+	feed_pod(&x->feed, "p-1", "j-1", alive);
+	kube_store_hide(x->k.store, KUBE_JOBS, NULL);
+	assert_int_equal(kube_store_count(x->k.store, KUBE_JOBS), 0);
+	assert_int_equal(row(x, "cronjob/n/cj")->more->n_runs, 1);
+	run = &row(x, "cronjob/n/cj")->more->runs[0];
+	assert_string_equal(run->name, "cj-1");
+	assert_int_equal(run->deleted_us, TIME_UNKNOWN);
+	assert_int_equal(run->state, RUN_UNKNOWN);
+	assert_int_equal(run->alive, TRI_YES);
+	feed_job(&x->feed, "cj-1", "j-1", "c-1", "{\"active\":1}");
+	assert_int_equal(kube_store_count(x->k.store, KUBE_JOBS), 1);
+	assert_int_equal(row(x, "cronjob/n/cj")->more->runs[0].state, RUN_RUNNING);
+	/* A list without it, in which it would be seen: now it is gone. */
+	kube_store_hide(x->k.store, KUBE_JOBS, NULL);
+	kube_store_sweep(x->k.store, KUBE_JOBS, NULL, 99);
+	assert_int_equal(kube_store_count(x->k.store, KUBE_JOBS), 0);
+	run = &row(x, "cronjob/n/cj")->more->runs[0];
+	assert_int_equal(run->deleted_us, x->feed.now.wall_us);
+	kube_store_delete(x->k.store, KUBE_PODS, "p-1", 3);
+	assert_int_equal(row(x, "cronjob/n/cj")->more->n_runs, 0);
+}
+
 /* Another CronJob of the same name does not inherit runs: it is told of them. */
 static void test_runs_of_a_cronjob_that_is_gone(void **state)
 {
@@ -648,6 +679,7 @@ int main(void)
 		TEST(test_active_that_is_too_long_to_be_kept),
 		TEST(test_a_deleted_job_stays_while_its_pods_do),
 		TEST(test_a_job_that_was_out_of_sight),
+		TEST(test_a_job_that_is_hidden),
 		TEST(test_runs_of_a_cronjob_that_is_gone),
 		TEST(test_a_node_that_does_not_answer),
 		TEST(test_hidden_runs_are_said_to_be),
