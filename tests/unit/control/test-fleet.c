@@ -349,9 +349,9 @@ static void runs_are_told_as_they_begin_and_end(void **state)
 	assert_true(saw_event(f.fleet, "began", "run-2 began, for the slot 2026-09-22T12:00:00Z"));
 	/* One goes while it works, another comes: two runs, and no hand-over. */
 	hold(&f.script, 0, "cronjob/a/b", "run-3", 0);
-	while (!saw_event(f.fleet, "began", "run-3"))
+	while (!saw_event(f.fleet, "began", "run-3") ||
+		!saw_event(f.fleet, "ended", "run-2 was deleted before"))
 		usleep(1000);
-	assert_true(saw_event(f.fleet, "ended", "run-2 was deleted before"));
 	assert_false(saw_event(f.fleet, "hand-over", "run"));
 	assert_false(saw_event(f.fleet, "took", "run"));
 	assert_false(saw_event(f.fleet, "state", "HELD"));
