@@ -93,6 +93,42 @@ static void watch_note(struct map *rows, const struct snapshot *snap, const stru
 	}
 }
 
+/* Of a row that may be there as before nothing is known now but why: it is told as it was last,
+ * with that. */
+static void watch_hidden(struct watch *w, const struct board *board, const struct snapshot *now,
+	const struct row *row, const struct hidden *why)
+{
+	struct verdict_draft verdict;
+	struct row *unknown;
+
+	verdict_draft_init(&verdict);
+	verdict_draft_begin(&verdict);
+	verdict.role = row_role(row);
+	verdict.v.state = STATE_UNKNOWN;
+	verdict_add(&verdict, FINDING_HIDDEN, SEVERITY_WARN, TIME_UNKNOWN,
+		"It can't be seen any more, and this is how it was last. Hidden from us: %s.",
+		why->what);
+	if (why->remedy)
+		verdict_advise(&verdict, "To see it: %s.", why->remedy);
+	verdict.v.needs_attention = true;
+	unknown = row_new(singleton_ref(row->s), &verdict);
+	verdict_draft_release(&verdict);
+	if (watch_wanted(w, row, unknown))
+		watch_tell(w, board, "changed", now, unknown);
+	row_unref(unknown);
+}
+
+static void watch_left(struct watch *w, const struct board *board, const struct snapshot *now,
+	const struct row *row)
+{
+	const struct hidden *why = snapshot_hides(now, row->s->id);
+
+	if (why)
+		watch_hidden(w, board, now, row, why);
+	else if (watch_wanted(w, row, NULL))
+		watch_tell(w, board, "gone", now, row);
+}
+
 /* What is left of the rows before, in their order. */
 static void watch_gone(struct watch *w, const struct board *board, const struct map *left,
 	const struct snapshot *before, const struct snapshot *now)
@@ -106,9 +142,8 @@ static void watch_gone(struct watch *w, const struct board *board, const struct 
 		for (k = 0; chunk != watch_chunk(now, i) && k < chunk->n; k++) {
 			const struct row *row = chunk->rows[k];
 
-			if (map_get(left, row->s->id, strlen(row->s->id)) == row &&
-				watch_wanted(w, row, NULL))
-				watch_tell(w, board, "gone", now, row);
+			if (map_get(left, row->s->id, strlen(row->s->id)) == row)
+				watch_left(w, board, now, row);
 		}
 	}
 }
@@ -315,7 +350,9 @@ const struct command cli_command_watch = {
 		"singleton and each role. Then come appeared, changed (state, holders, queue, "
 		"token or "
 		"findings), gone and "
-		"source lines. It ends at SIGINT, SIGTERM, or when nobody reads any more; the exit "
+		"source lines. A row that can't be seen any more is not gone: it is changed, to "
+		"UNKNOWN, and told as it was last; when it can be seen again, it has appeared. It "
+		"ends at SIGINT, SIGTERM, or when nobody reads any more; the exit "
 		"code tells "
 		"whether all sources could be read at that moment. With --replay it tells a whole "
 		"record, as fast as it can be read, and ends with it.",

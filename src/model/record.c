@@ -252,7 +252,9 @@ static bool same_hidden(const struct snapshot *a, const struct snapshot *b)
 		return false;
 	for (i = 0; i < a->n_hidden; i++)
 		if (!same_text(a->hidden[i].what, b->hidden[i].what) ||
-			!same_text(a->hidden[i].remedy, b->hidden[i].remedy))
+			!same_text(a->hidden[i].remedy, b->hidden[i].remedy) ||
+			!same_text(a->hidden[i].rows, b->hidden[i].rows) ||
+			!same_text(a->hidden[i].except, b->hidden[i].except))
 			return false;
 	return true;
 }
@@ -276,6 +278,10 @@ static void put_hidden(struct record_writer *w, const struct snapshot *snap)
 		put_text(w, "what",
 			w->redact ? "something (its name is left out)" : snap->hidden[i].what);
 		put_text(w, "remedy", w->redact ? NULL : snap->hidden[i].remedy);
+		if (snap->hidden[i].rows)
+			put_path(w, "rows", snap->hidden[i].rows);
+		if (snap->hidden[i].except)
+			put_path(w, "except", snap->hidden[i].except);
 		put_close(w, '}');
 	}
 	put_close(w, ']');

@@ -38,10 +38,8 @@ static void head_clear(struct replay_state *st)
 	text_set(&st->head.error, NULL);
 	text_set(&st->head.server, NULL);
 	row_unref(st->head.self);
-	for (i = 0; i < st->head.n_hidden; i++) {
-		text_set(&st->hidden[i].what, NULL);
-		text_set(&st->hidden[i].remedy, NULL);
-	}
+	for (i = 0; i < st->head.n_hidden; i++)
+		hidden_release(&st->hidden[i]);
 	free(st->hidden);
 	st->hidden = NULL;
 	st->head = (struct snapshot){
@@ -112,6 +110,8 @@ static void read_hidden(struct replay_state *st, const json_t *list)
 
 		st->hidden[i].what = what ? what : xstrdup("");
 		st->hidden[i].remedy = replay_text_copy(json_object_get(item, "remedy"));
+		st->hidden[i].rows = replay_text_copy(json_object_get(item, "rows"));
+		st->hidden[i].except = replay_text_copy(json_object_get(item, "except"));
 	}
 	st->head.hidden = st->hidden;
 	st->head.n_hidden = n;

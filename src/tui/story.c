@@ -398,8 +398,7 @@ static void tell_history(
 		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "Nothing since this console started.");
 }
 
-/* Why a witness is not there, as far as its source tells. What a record hides is known by words
- * alone. */
+/* Why a witness is not there, as far as its source tells. */
 static const char *missing_words(const struct role_view *view, size_t i)
 {
 	const struct snapshot *snap = view->sources[i];

@@ -395,6 +395,36 @@ class Watch(Servers):
         watch.send_signal(signal.SIGTERM)
         self.assertEqual(watch.wait(10), 0)
 
+    def test_what_is_only_hidden_is_not_gone(self):
+        """More locks than are read push the last ones out of sight; whoever holds them holds on."""
+        home = self.home()
+        home.write_config(f"""
+sources:
+  orders: {{kind: postgres, conninfo: "{self.pg.conninfo('postgres')}", rows: 100}}
+""")
+        session = self.pg.session(app="late")
+        self.addCleanup(session.close)
+        session.run("select pg_advisory_lock(4711)")
+        words, told = self.start(home=home), self.start("--json", home=home)
+
+        def about(event):
+            return event["id"] == "orders/postgres:4711"
+
+        self.assertEqual(self.lines(told, about, 200)[-1]["event"], "appeared")
+        flood = self.pg.session(app="flood")
+        flood.run("select count(pg_advisory_lock(i)) from generate_series(1000, 1200) i")
+        hidden = self.lines(told, about, 300)[-1]
+        self.assertEqual((hidden["event"], hidden["singleton"]["state"]), ("changed", "UNKNOWN"))
+        self.assertEqual(hidden["singleton"]["holders"][0]["identity"], "late")
+        finding, = hidden["singleton"]["findings"]
+        self.assertEqual(finding["code"], "hidden")
+        self.assertRegex(finding["text"], "more advisory lock rows than the 100 that were read")
+        flood.close()
+        self.assertEqual(self.lines(told, about, 300)[-1]["event"], "appeared")
+        mine = (line.split("  ", 1)[1] for line in words.stdout if " orders/postgres:4711 " in line)
+        self.assertRegex(next(mine), "^appeared  HELD ")
+        self.assertRegex(next(mine), "^changed   UNKNOWN .* late .*hidden")
+
     def test_sigint_ends_it_too(self):
         watch = self.start()
         self.assertRegex(watch.stdout.readline(), r"^\d{4}-\d\d-\d\dT[\d:.]+Z  source    ok ")
