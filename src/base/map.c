@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -63,6 +64,15 @@ uint64_t map_siphash(const uint64_t seed[2], const void *mem, size_t len)
 	v.c ^= 0xff;
 	v = sip_round(sip_round(sip_round(v)));
 	return v.a ^ v.b ^ v.c ^ v.d;
+}
+
+void map_draw_key(uint64_t seed[2])
+{
+	const ssize_t size = 2 * sizeof(*seed);
+
+	while (getrandom(seed, (size_t)size, 0) != size)
+		if (errno != EINTR)
+			abort();
 }
 
 void map_init(struct map *map)

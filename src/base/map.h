@@ -49,5 +49,7 @@ struct map_entry *map_next(const struct map *map, size_t *pos);
 
 /* The hash that the maps use, with a key of the caller's. */
 uint64_t map_siphash(const uint64_t seed[2], const void *mem, size_t len);
+/* Such a key that nobody can guess; waits until the kernel's pool of randomness is ready. */
+void map_draw_key(uint64_t seed[2]);
 
 #endif

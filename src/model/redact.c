@@ -4,16 +4,22 @@
 #include "base/map.h"
 #include "base/mem.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
 	PATH_MAX_BYTES = 1024 * 1024,
 	VERSION_MAX = 60,
+	DIGEST_MAX = sizeof("name-x") + 16,
 };
 
 struct redact {
 	struct map names; /* keys and values are owned */
+	size_t bytes;     /* of the keys */
+	uint64_t key[2];  /* for what is not kept */
+	char digest[DIGEST_MAX];
 	struct str path;
 	struct str part;
 	char version[VERSION_MAX];
@@ -24,6 +30,7 @@ struct redact *redact_new(void)
 	struct redact *r = xcalloc(1, sizeof(*r));
 
 	map_init(&r->names);
+	map_draw_key(r->key);
 	str_init(&r->path, PATH_MAX_BYTES);
 	str_init(&r->part, PATH_MAX_BYTES);
 	return r;
@@ -57,17 +64,25 @@ const char *redact_name(struct redact *r, const char *name)
 {
 	struct str made;
 	char *known, *own;
+	size_t len;
 
 	if (is_number(name))
 		return name;
-	known = map_get(&r->names, name, strlen(name));
+	len = strlen(name);
+	known = map_get(&r->names, name, len);
 	if (known)
 		return known;
+	if (r->names.n >= REDACT_NAMES_MOST || r->bytes >= REDACT_BYTES_MOST) {
+		snprintf(r->digest, sizeof(r->digest), "name-x%016" PRIx64,
+			map_siphash(r->key, name, len));
+		return r->digest;
+	}
 	str_init(&made, 64);
 	str_addf(&made, "name-%zu", r->names.n + 1);
 	known = str_take(&made);
 	own = xstrdup(name);
-	map_put(&r->names, own, strlen(own), known);
+	map_put(&r->names, own, len, known);
+	r->bytes += len + 1;
 	return known;
 }
 

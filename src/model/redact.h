@@ -11,11 +11,21 @@
  */
 struct redact;
 
+/*
+ * So many names are kept, and bytes of them. One that first comes when there is no room is replaced
+ * by its SipHash with a key drawn for this record, "name-x0123456789abcdef": the same by the same
+ * as well, without being kept.
+ */
+enum {
+	REDACT_NAMES_MOST = 100000,
+	REDACT_BYTES_MOST = 16 * 1024 * 1024,
+};
+
 struct redact *redact_new(void);
 void redact_free(struct redact *r);
 
 /* The stand-in for a whole name; a number, and the empty text, stand for themselves. Borrowed,
- * until redact_free. */
+ * until the next call. */
 const char *redact_name(struct redact *r, const char *name);
 /*
  * The same for what is put together of names: an id, a key. Each part between slashes, colons,

@@ -26,6 +26,10 @@ unit_tests += tests/bin/test-model-judge
 tests_bin_test_model_judge_SOURCES = tests/unit/model/test-judge.c tests/unit/model/facts.h tests/unit/unit.h
 tests_bin_test_model_judge_LDADD = $(MODEL_TEST_LIBS)
 
+unit_tests += tests/bin/test-model-redact
+tests_bin_test_model_redact_SOURCES = tests/unit/model/test-redact.c tests/unit/unit.h
+tests_bin_test_model_redact_LDADD = $(MODEL_TEST_LIBS)
+
 unit_tests += tests/bin/test-model-filter
 tests_bin_test_model_filter_SOURCES = tests/unit/model/test-filter.c tests/unit/unit.h
 tests_bin_test_model_filter_LDADD = $(MODEL_TEST_LIBS)
