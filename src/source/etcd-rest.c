@@ -254,6 +254,7 @@ void etcd_store_pack(struct etcd_store *store, uint32_t most)
 
 	if (!store->live || store->changed)
 		return;
+	etcd_table_index(store);
 	for (g = store->awake; g; g = next) {
 		next = g->next_awake;
 		if (g->n <= most)

@@ -519,9 +519,11 @@ void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 	bool told = false, beside = false;
 
 	/* In the first read every key comes once. */
-	if (store->live)
+	if (store->live) {
+		etcd_table_index(store);
 		at = etcd_rest_key(
 			store, kv->key, kv->key_len, etcd_table_hash(store, kv->key, kv->key_len));
+	}
 	if (kv->key_len > UINT32_MAX / 4)
 		return;
 	if (at && key_rewrite(store, *at, kv))
@@ -541,8 +543,10 @@ void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 
 void etcd_store_delete(struct etcd_store *store, const char *key, size_t len)
 {
-	struct etcd_key **at = etcd_rest_key(store, key, len, etcd_table_hash(store, key, len));
+	struct etcd_key **at;
 
+	etcd_table_index(store);
+	at = etcd_rest_key(store, key, len, etcd_table_hash(store, key, len));
 	if (at)
 		key_remove(store, at);
 	else if (store->n_passed > 0)
@@ -635,9 +639,9 @@ void etcd_store_forget_told(struct etcd_store *store)
 	store->forget_told = true;
 }
 
+/* The tables are made when something is looked for: the first picture need not wait for them. */
 void etcd_store_live(struct etcd_store *store)
 {
-	etcd_table_index(store);
 	store->live = true;
 }
 
