@@ -132,11 +132,13 @@ static void tell_key(struct teller *t, const struct pg_lock *locks, size_t n)
 }
 
 /* Keys that the config names and nobody holds are rows too. One without a database is shown in the
- * one we are in. */
+ * one we are in. Of more rows than were read, one that is not among them is no sign of that. */
 static void tell_free_names(struct teller *t)
 {
 	size_t i, len;
 
+	if (t->cut)
+		return;
 	for (i = 0; i < t->p->n_named; i++) {
 		const struct pg_named *named = &t->p->named[i];
 		const char *database = named->database ? named->database : t->p->facts.database;
@@ -194,8 +196,8 @@ static struct pg_told *list_keys(const struct teller *t, size_t *ret_n)
 	return told;
 }
 
-/* What the paths and names of all rows follow from: databases, and which of the configured names
- * are in use. */
+/* What the paths and names of all rows follow from: databases, which of the configured names are in
+ * use, and whether it is known that the others are not. */
 static uint64_t frame_hash(struct teller *t, const struct pg_told *told, size_t n)
 {
 	uint64_t hash = 1;
@@ -211,6 +213,8 @@ static uint64_t frame_hash(struct teller *t, const struct pg_told *told, size_t 
 		find_name(t, database, len, told[i].lock.key);
 	}
 	hash = pg_answer_mix(hash, t->named_seen, t->p->n_named * sizeof(*t->named_seen));
+	if (t->p->n_named)
+		hash = pg_answer_mix(hash, &t->cut, sizeof(t->cut));
 	return hash ? hash : 1;
 }
 
