@@ -150,6 +150,30 @@ void session_keep_ghosts(struct session *s)
 		picture_keep(&s->picture, e->key);
 }
 
+/* What hides a row of that id now, by what the source said; NULL: it would be seen. */
+static const struct hidden *session_hides(const struct session *s, const char *id)
+{
+	const struct snapshot seen = { .hidden = s->round.hidden, .n_hidden = s->round.n_hidden };
+
+	return snapshot_hides(&seen, id);
+}
+
+/* Where nothing can be seen any more, nobody may be told that it is free. */
+static void session_hide_ghosts(struct session *s)
+{
+	struct map_entry *e;
+	struct str ids;
+	size_t pos = 0, at;
+
+	str_init(&ids, 256 * 1024 * 1024);
+	while ((e = map_next(&s->ghosts, &pos)) != NULL)
+		if (session_hides(s, e->key))
+			str_add_mem(&ids, e->key, e->len + 1);
+	for (at = 0; at < ids.len; at += strlen(ids.s + at) + 1)
+		session_row_hidden(s, ids.s + at);
+	str_release(&ids);
+}
+
 static void session_seed_ghosts(struct session *s)
 {
 	const struct remembered *r;
@@ -164,7 +188,8 @@ static void session_seed_ghosts(struct session *s)
 			continue;
 		at = pos;
 		r = memory_next(&s->memory, &at);
-		if (!ghost_wanted(s, r) || picture_find(&s->picture, r->id) || !ghost_add(s, r->id))
+		if (!ghost_wanted(s, r) || session_hides(s, r->id) ||
+			picture_find(&s->picture, r->id) || !ghost_add(s, r->id))
 			continue;
 		ghost = ghost_singleton(s, r);
 		if (ghost)
@@ -495,6 +520,7 @@ static void session_succeeded(struct session *s)
 	session_set_state(
 		s, degraded.code ? SOURCE_DEGRADED : SOURCE_OK, degraded.code ? &degraded : NULL);
 	session_bind_memory(s);
+	session_hide_ghosts(s);
 	session_seed(s);
 	session_check_clock(s);
 	session_judge(s);

@@ -251,6 +251,8 @@ void etcd_tell(struct etcd *e);
 bool etcd_tell_some(struct etcd *e, const char *last, size_t last_len, bool read, size_t most);
 void etcd_tell_self(struct etcd *e);
 void etcd_tell_hidden(struct etcd *e);
+/* Whether some of the keys may not be read. */
+bool etcd_is_partial(const struct etcd *e);
 
 /* ---- etcd-history.c ---- */
 /* Reads the past little by little, once; to be called with each poll. */

@@ -178,11 +178,39 @@ static void tell_key(void *arg, struct etcd_key *key, const char *path, size_t l
 	round_put(e->r, draft_finish(d));
 }
 
+/* Whether the keys of a path lie where we may not read. */
+static bool scope_denies(const struct etcd_scope *s, const char *path, size_t len)
+{
+	if (!s->denied)
+		return false;
+	if (!s->end)
+		return s->key_len == len && memcmp(s->key, path, len) == 0;
+	/* Candidates stand behind a slash. */
+	return s->key_len <= len ? memcmp(path, s->key, s->key_len) == 0
+				 : s->key_len == len + 1 && s->key[len] == '/' &&
+					   memcmp(path, s->key, len) == 0;
+}
+
+bool etcd_is_partial(const struct etcd *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_scopes; i++)
+		if (e->scopes[i].denied)
+			return true;
+	return false;
+}
+
+/* What may not be read is not free for that. */
 static void tell_free(void *arg, const char *path, size_t len, enum mechanism mechanism)
 {
 	struct etcd *e = arg;
 	struct draft *d = round_draft(e->r);
+	size_t i;
 
+	for (i = 0; i < e->n_scopes; i++)
+		if (scope_denies(&e->scopes[i], path, len))
+			return;
 	draft_begin(d, mechanism, e->config->name, path, len);
 	tell_name(e, d, path, len);
 	draft_int(d, DETAIL_CONFIGURED, 1);

@@ -539,6 +539,8 @@ static void poll_tell(struct etcd *e)
 	/* Which cluster it is comes before what it has. */
 	if (e->self_changed)
 		etcd_tell_self(e);
+	if (etcd_is_partial(e))
+		round_partial(e->r);
 	if (!e->midway && (etcd_store_changed(e->store) || !e->told_all)) {
 		etcd_tell_hidden(e);
 		etcd_tell(e);

@@ -35,6 +35,23 @@ class Password(unittest.TestCase):
         self.assertIn("may not be read", doctor.out)
 
     @on_each()
+    def test_what_another_user_saw_was_not_let_go(self, etcd):
+        """The memory of what is held is not overruled by one who may not look there."""
+        etcd.put("elections/job/aa", "node-a", etcd.grant(60))
+        etcd.put("locks/job/bb", "", etcd.grant(60))
+        user, whole = etcd.user("viewer", prefix="elections/"), etcd.user("all", prefix="")
+        etcd.enable_auth()
+        with Home(self.signed_in(etcd, whole)) as home:
+            home.baton("list", "--json")
+            home.write_config(self.signed_in(etcd, user))
+            seen = home.baton("list", "--json").json["singletons"]
+            home.write_config(self.signed_in(etcd, whole))
+            told = home.baton("show", "ctl/locks/job", "--json").json
+        self.assertEqual([row["id"] for row in seen], ["ctl/elections/job"])
+        self.assertEqual(told["singleton"]["state"], "HELD")
+        self.assertNotIn("released", [event["what"] for event in told["history"]], told["history"])
+
+    @on_each()
     def test_a_wrong_password_is_said_once_and_not_tried_again(self, etcd):
         user = etcd.user("viewer", prefix="elections/")
         etcd.enable_auth()
