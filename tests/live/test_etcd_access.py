@@ -52,6 +52,14 @@ class Password(unittest.TestCase):
         self.assertNotIn("released", [event["what"] for event in told["history"]], told["history"])
 
     @on_each()
+    def test_a_key_that_may_not_be_read_is_not_free(self, etcd):
+        """The config names both; of one it is known that nobody holds it."""
+        user = etcd.user("viewer", prefix="elections/")
+        etcd.enable_auth()
+        _, rows = picture(self.signed_in(etcd, user).replace("prefixes:", "keys: [elections/one, locks/one], prefixes:"))
+        self.assertEqual({name: row["state"] for name, row in rows.items()}, {"ctl/elections/one": "FREE"})
+
+    @on_each()
     def test_a_wrong_password_is_said_once_and_not_tried_again(self, etcd):
         user = etcd.user("viewer", prefix="elections/")
         etcd.enable_auth()
