@@ -23,6 +23,14 @@ PATIENCE = 30.0
 ROWS, COLUMNS = 60, 110
 
 
+WANTED = re.compile(r"type (\S+) >")
+
+
+def asked(text):
+    """Whether an act waits to be confirmed; a screen that is half drawn may have a part of the question."""
+    return "y does it" in text or WANTED.search(text) is not None
+
+
 class Tmux:
     """One program in a server of its own."""
 
@@ -112,10 +120,10 @@ class Trainee:
         self.tmux.press("a")
         self.tmux.wait("Enter chooses")
         self.choose(step["act"])
-        text = self.tmux.wait(lambda text: "which one?" in text or "type " in text or "y does it" in text)
+        text = self.tmux.wait(lambda text: "which one?" in text or asked(text))
         if "which one?" in text:
             self.choose(step["expect"])
-        self.confirm(self.tmux.wait(lambda text: "type " in text or "y does it" in text), step)
+        self.confirm(self.tmux.wait(asked), step)
         self.tmux.wait(lambda text: "Esc closes" in text or "5 shows how it ends" in text)
         self.settle()
         for _ in range(3):
@@ -130,7 +138,7 @@ class Trainee:
         if "y does it" in text:
             self.tmux.type("y")
             return
-        wanted = re.search(r"type (\S+) >", text).group(1)
+        wanted = WANTED.search(text).group(1)
         self.tmux.type(wanted)
         self.tmux.wait(f"> {wanted}")
         self.tmux.press("Enter")
