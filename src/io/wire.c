@@ -2,31 +2,13 @@
 
 #include "io/wire.h"
 #include "base/err.h"
+#include "base/varint.h"
 
 #include <string.h>
 
 enum {
-	VARINT_MAX = 10,
 	FIELD_NUMBER_MAX = 536870911
 };
-
-/* As wire_read, for one varint. */
-static ptrdiff_t wire_varint(const unsigned char *bytes, size_t len, uint64_t *ret)
-{
-	uint64_t value = 0;
-	size_t i;
-
-	for (i = 0; i < len && i < VARINT_MAX; i++) {
-		value |= (uint64_t)(bytes[i] & 0x7f) << (7 * i);
-		if (bytes[i] & 0x80)
-			continue;
-		if (i == VARINT_MAX - 1 && bytes[i] > 1)
-			return -1;
-		*ret = value;
-		return (ptrdiff_t)i + 1;
-	}
-	return i == VARINT_MAX ? -1 : 0;
-}
 
 static ptrdiff_t wire_fixed(const unsigned char *bytes, size_t len, size_t width, uint64_t *ret)
 {
@@ -48,7 +30,7 @@ static ptrdiff_t wire_head(const unsigned char *bytes, size_t len, struct wire_f
 	uint64_t tag, value = 0;
 	ptrdiff_t at, n;
 
-	at = wire_varint(bytes, len, &tag);
+	at = varint_get(bytes, len, &tag);
 	if (at <= 0)
 		return at;
 	if (tag >> 3 == 0 || tag >> 3 > FIELD_NUMBER_MAX)
@@ -56,7 +38,7 @@ static ptrdiff_t wire_head(const unsigned char *bytes, size_t len, struct wire_f
 	f.number = (uint32_t)(tag >> 3);
 	f.type = (enum wire_type)(tag & 7);
 	if (f.type == WIRE_VARINT || f.type == WIRE_BYTES)
-		n = wire_varint(bytes + at, len - (size_t)at, &value);
+		n = varint_get(bytes + at, len - (size_t)at, &value);
 	else if (f.type == WIRE_FIXED64)
 		n = wire_fixed(bytes + at, len - (size_t)at, 8, &value);
 	else if (f.type == WIRE_FIXED32)

@@ -139,14 +139,14 @@ static void write_words(struct writer *w, size_t n, const struct memory_base *ba
 {
 	int i;
 
-	writer_wrote(w, pack_varint(writer_room(w, PACK_VARINT_MOST), MECH_COUNT));
+	writer_wrote(w, varint_put(writer_room(w, VARINT_MOST), MECH_COUNT));
 	for (i = 0; i < MECH_COUNT; i++) {
 		struct slice word = slice_of(mechanism_word(i)->word);
 
-		writer_wrote(w, pack_text(writer_room(w, word.len + PACK_VARINT_MOST), word));
+		writer_wrote(w, pack_text(writer_room(w, word.len + VARINT_MOST), word));
 	}
-	writer_wrote(w, pack_signed(writer_room(w, PACK_VARINT_MOST), base->us));
-	writer_wrote(w, pack_varint(writer_room(w, PACK_VARINT_MOST), n));
+	writer_wrote(w, pack_signed(writer_room(w, VARINT_MOST), base->us));
+	writer_wrote(w, varint_put(writer_room(w, VARINT_MOST), n));
 }
 
 /* A file holds no longer ids: no reader would believe them. */
@@ -172,11 +172,11 @@ static void write_entries(struct writer *w, const struct memory *m, const struct
 	for (i = 0; i < m->n; i++) {
 		memory_look(m, i, &parts);
 		if (is_written(parts.look.id))
-			writer_wrote(
-				w, pack_for_file(writer_room(w, (size_t)(parts.run - parts.flags) +
-									parts.look.id.len +
-									2 * PACK_VARINT_MOST),
-					   &parts, base, parts.last_seen_us));
+			writer_wrote(w,
+				pack_for_file(
+					writer_room(w, (size_t)(parts.run - parts.flags) +
+							       parts.look.id.len + 2 * VARINT_MOST),
+					&parts, base, parts.last_seen_us));
 	}
 }
 

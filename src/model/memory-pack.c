@@ -47,22 +47,14 @@ static bool key_is_revision(const struct remembered *r)
 
 /* ---- packing ---- */
 
-unsigned char *pack_varint(unsigned char *at, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		*at++ = (unsigned char)(value | 0x80);
-	*at++ = (unsigned char)value;
-	return at;
-}
-
 unsigned char *pack_signed(unsigned char *at, int64_t value)
 {
-	return pack_varint(at, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));
+	return varint_put(at, varint_zigzag(value));
 }
 
 unsigned char *pack_text(unsigned char *at, struct slice text)
 {
-	at = pack_varint(at, text.len);
+	at = varint_put(at, text.len);
 	memcpy(at, text.s, text.len);
 	return at + text.len;
 }
@@ -70,13 +62,12 @@ unsigned char *pack_text(unsigned char *at, struct slice text)
 /* 0: unknown; else one up. */
 static unsigned char *pack_time(unsigned char *at, int64_t time, int64_t base)
 {
-	uint64_t delta = (uint64_t)time - (uint64_t)base;
+	uint64_t delta = varint_zigzag((int64_t)((uint64_t)time - (uint64_t)base));
 
 	if (time == TIME_UNKNOWN)
-		return pack_varint(at, 0);
-	delta = delta << 1 ^ (delta >> 63 ? UINT64_MAX : 0);
+		return varint_put(at, 0);
 	/* The one value that has no room moves. */
-	return pack_varint(at, delta == UINT64_MAX ? delta : delta + 1);
+	return varint_put(at, delta == UINT64_MAX ? delta : delta + 1);
 }
 
 static int64_t known_or(int64_t time, int64_t other)
@@ -91,10 +82,10 @@ static unsigned char *pack_past(
 	const int64_t times[] = { p->first_session_us, p->session_since_us, p->previous_since_us,
 		p->previous_until_us, p->overlap_us, p->renamed_us, p->regress_us };
 
-	at = pack_varint(at, p->n_changes);
+	at = varint_put(at, p->n_changes);
 	for (i = p->n_changes - kept; i != p->n_changes; i++)
 		at = pack_time(at, p->changes_us[i % MEMORY_CHANGES], base->us);
-	at = pack_varint(at, p->sessions);
+	at = varint_put(at, p->sessions);
 	for (i = 0; i < ARRAY_LEN(times); i++)
 		at = pack_time(at, times[i], base->us);
 	at = pack_signed(at, p->token_before);
@@ -113,7 +104,7 @@ static unsigned char *pack_run(
 	unsigned char *at, const struct remembered *r, const struct memory_base *base)
 {
 	if (r->queue)
-		at = pack_varint(at, r->queue);
+		at = varint_put(at, r->queue);
 	at = pack_time(at, r->last_change_ms, base->ms);
 	at = pack_time(at, r->lease_deadline_ms, base->ms);
 	return r->past ? pack_time(at, r->past->previous_left_ms, 0) : at;
@@ -143,16 +134,15 @@ static struct slice holder_text(const struct remembered *r, size_t from, size_t 
 size_t pack_entry_most(const struct remembered *r)
 {
 	const struct remembered_past *p = r->past;
-	size_t most = r->id_len + 20 * PACK_VARINT_MOST;
+	size_t most = r->id_len + 20 * VARINT_MOST;
 
 	if (r->holder)
-		most += (size_t)r->client_at + strlen(r->holder + r->client_at) +
-			3 * PACK_VARINT_MOST;
+		most += (size_t)r->client_at + strlen(r->holder + r->client_at) + 3 * VARINT_MOST;
 	if (p)
-		most += (MEMORY_CHANGES + 16) * PACK_VARINT_MOST;
+		most += (MEMORY_CHANGES + 16) * VARINT_MOST;
 	if (p && p->previous_key)
 		most += strlen(p->previous_key) + strlen(p->previous_identity) +
-			strlen(p->previous_client) + 3 * PACK_VARINT_MOST;
+			strlen(p->previous_client) + 3 * VARINT_MOST;
 	return most;
 }
 
@@ -164,15 +154,15 @@ unsigned char *pack_entry(
 	int64_t since_us;
 
 	at = pack_text(at, (struct slice){ r->id, r->id_len });
-	at = pack_varint(at, flags);
-	at = pack_varint(at, r->mechanism);
+	at = varint_put(at, flags);
+	at = varint_put(at, r->mechanism);
 	if (r->holder) {
 		if (!(flags & FLAG_REVISION))
 			at = pack_text(at, holder_text(r, 0, r->identity_at));
 		at = pack_text(at, holder_text(r, r->identity_at, r->client_at));
 		at = pack_text(at, slice_of(r->holder + r->client_at));
 	}
-	at = pack_varint(at, (unsigned char)state_word(state)->letter);
+	at = varint_put(at, (unsigned char)state_word(state)->letter);
 	at = pack_time(at, r->known_since_us, base->us);
 	at = pack_time(at, r->last_seen_us, base->us);
 	/* Most are the same moment. */
@@ -184,7 +174,7 @@ unsigned char *pack_entry(
 	if (r->has_highest)
 		at = pack_signed(at, r->highest_token);
 	if (r->has_record)
-		at = pack_varint(at, r->record);
+		at = varint_put(at, r->record);
 	if (r->past)
 		at = pack_past(at, r->past, base);
 	return run ? pack_run(at, r, base) : at;
@@ -194,41 +184,27 @@ unsigned char *pack_entry(
 
 uint64_t unpack_long_varint(struct pack_reader *in)
 {
-	const unsigned char *at = in->at;
-	size_t left = (size_t)(in->end - at),
-	       most = left < PACK_VARINT_MOST ? left : PACK_VARINT_MOST, i;
 	uint64_t value = 0;
+	ptrdiff_t n = varint_get(in->at, (size_t)(in->end - in->at), &value);
 
-	for (i = 0; i < most; i++) {
-		uint64_t byte = at[i];
-
-		value |= (byte & 0x7f) << (7 * i);
-		if (byte >= 0x80)
-			continue;
-		if (i == PACK_VARINT_MOST - 1 && byte > 1)
-			break;
-		in->at = at + i + 1;
-		return value;
-	}
-	in->bad = true;
-	return 0;
-}
-
-static int64_t unzigzag(uint64_t value)
-{
-	return (int64_t)(value >> 1 ^ (0 - (value & 1)));
+	if (n <= 0)
+		in->bad = true;
+	else
+		in->at += n;
+	return value;
 }
 
 int64_t unpack_signed(struct pack_reader *in)
 {
-	return unzigzag(unpack_varint(in));
+	return varint_unzigzag(unpack_varint(in));
 }
 
 static int64_t unpack_moment(struct pack_reader *in, int64_t base)
 {
 	uint64_t value = unpack_varint(in);
 
-	return value ? (int64_t)((uint64_t)base + (uint64_t)unzigzag(value - 1)) : TIME_UNKNOWN;
+	return value ? (int64_t)((uint64_t)base + (uint64_t)varint_unzigzag(value - 1))
+		     : TIME_UNKNOWN;
 }
 
 /* A time that no clock of ours tells is none: whoever reckons with it later need not fear an
@@ -426,14 +402,14 @@ struct remembered *unpack_entry(struct pack_reader *in)
 
 struct packed_look packed_look(const unsigned char *at)
 {
-	struct pack_reader in = { .at = at, .end = at + PACK_VARINT_MOST };
+	struct pack_reader in = { .at = at, .end = at + VARINT_MOST };
 	struct packed_look look;
 	uint64_t flags;
 
 	look.id.len = (size_t)unpack_varint(&in);
 	look.id.s = (const char *)in.at;
 	in.at += look.id.len;
-	in.end = in.at + PACK_VARINT_MOST;
+	in.end = in.at + VARINT_MOST;
 	flags = unpack_varint(&in);
 	look.held = flags & FLAG_HELD;
 	look.present = flags & FLAG_PRESENT;
@@ -547,7 +523,7 @@ unsigned char *pack_for_file(unsigned char *at, const struct packed_parts *parts
 	struct pack_reader in = { .at = parts->flags, .end = parts->body };
 
 	at = pack_text(at, parts->look.id);
-	at = pack_varint(at, unpack_varint(&in) & FLAGS_IN_FILES);
+	at = varint_put(at, unpack_varint(&in) & FLAGS_IN_FILES);
 	at = copy_bytes(at, parts->body, parts->last_seen);
 	at = pack_time(at, seen_us, base->us);
 	return copy_bytes(at, parts->last_seen_end, parts->run);

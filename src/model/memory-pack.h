@@ -1,24 +1,23 @@
 #ifndef MODEL_MEMORY_PACK_H
 #define MODEL_MEMORY_PACK_H
 
+#include "base/varint.h"
 #include "model/memory-table.h"
 
 /*
  * One entry of the memory as bytes, and back: so it is kept (memory-table.c), and so it stands in
  * the file (memory-format.c), where what is only true within a run is left out.
  *
- * A varint is LEB128 (7 bits a byte, the lowest first); signed ones are zigzag coded first. A text
+ * Numbers are varints (base/varint.h), signed ones zigzag coded first. A text
  * is its length as a varint, and its bytes. Times are told against a base or one another, so that
  * most take few bytes. States are told by their letters.
  */
 
 enum {
-	PACK_VARINT_MOST = 10,
 	PACK_ID_MOST = 64 * 1024, /* of an id that stands in a file */
 };
 
 /* Each returns where the next byte goes. The room is the caller's business. */
-unsigned char *pack_varint(unsigned char *at, uint64_t value);
 unsigned char *pack_signed(unsigned char *at, int64_t value);
 unsigned char *pack_text(unsigned char *at, struct slice text);
 

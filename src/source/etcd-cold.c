@@ -3,6 +3,7 @@
 #include "source/etcd-cold.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/varint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -209,7 +210,7 @@ static const uint32_t slot_left = ~ETCD_PLACE_MASK;
 static uint64_t string_hash(const struct etcd_cold *cold, uint32_t place)
 {
 	const unsigned char *at = etcd_cold_at(cold, place);
-	size_t len = etcd_cold_read(&at);
+	size_t len = varint_take(&at);
 
 	return map_siphash(cold->seed, at, len);
 }
@@ -256,7 +257,7 @@ uint32_t etcd_cold_put(
 	place = piece_get(cold, piece_room(len + (len < 1 << 7 ? 1 : len < 1 << 14 ? 2 : 3)));
 	if (!place)
 		return 0;
-	to = etcd_cold_write(piece_at(cold, place), len);
+	to = varint_put(piece_at(cold, place), len);
 	memcpy(to, bytes, len);
 	slots_reserve(cold);
 	for (i = hash & (cold->size - 1); cold->slots[i] & ETCD_PLACE_MASK;)
@@ -280,7 +281,7 @@ uint32_t etcd_cold_find(const struct etcd_cold *cold, const char *name, size_t l
 		if (!place || cold->slots[i] != (slot_bits(hash) | place))
 			continue;
 		at = etcd_cold_at(cold, place);
-		if (etcd_cold_read(&at) == len && memcmp(at, name, len) == 0)
+		if (varint_take(&at) == len && memcmp(at, name, len) == 0)
 			return place;
 	}
 	return 0;
@@ -290,14 +291,14 @@ const unsigned char *etcd_cold_at(const struct etcd_cold *cold, uint32_t place)
 {
 	const unsigned char *at = piece_at(cold, place);
 
-	etcd_cold_read(&at);
+	varint_take(&at);
 	return at;
 }
 
 void etcd_cold_drop(struct etcd_cold *cold, uint32_t place, uint64_t hash)
 {
 	const unsigned char *piece = piece_at(cold, place), *at = piece;
-	size_t len = etcd_cold_read(&at), mask = cold->size - 1, i = hash & mask;
+	size_t len = varint_take(&at), mask = cold->size - 1, i = hash & mask;
 
 	while ((cold->slots[i] & ETCD_PLACE_MASK) != place)
 		i = (i + 1) & mask;
@@ -364,7 +365,7 @@ bool etcd_cold_tighten(struct etcd_cold *cold)
 		if (!place)
 			continue;
 		piece = at = piece_at(&old, place);
-		len = etcd_cold_read(&at);
+		len = varint_take(&at);
 		room = piece_room((size_t)(at - piece) + len);
 		/* There is room: all of them had it before. */
 		place = piece_get(cold, room);

@@ -72,24 +72,4 @@ uint32_t etcd_cold_next(const struct etcd_cold *cold, size_t *pos);
  */
 bool etcd_cold_tighten(struct etcd_cold *cold);
 
-/* Numbers of 7 bits a byte, the lowest first; at most 10 bytes. */
-static inline unsigned char *etcd_cold_write(unsigned char *to, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		*to++ = (unsigned char)(value | 0x80);
-	*to++ = (unsigned char)value;
-	return to;
-}
-
-/* Of what etcd_cold_write wrote. */
-static inline uint64_t etcd_cold_read(const unsigned char **at)
-{
-	uint64_t value = 0;
-	unsigned shift;
-
-	for (shift = 0; **at >= 0x80; shift += 7)
-		value |= (uint64_t)(*(*at)++ & 0x7f) << shift;
-	return value | (uint64_t) * (*at)++ << shift;
-}
-
 #endif

@@ -1,7 +1,7 @@
 #include "config.h"
 
 #include "source/etcd-pack.h"
-#include "source/etcd-cold.h"
+#include "base/varint.h"
 
 #include <string.h>
 
@@ -23,10 +23,9 @@ enum packed_key {
 };
 
 enum {
-	NUMBER_MOST = 10,
 	/* A key's byte and its five numbers; a group's byte and its two. */
-	KEY_MOST = 1 + 5 * NUMBER_MOST,
-	GROUP_MOST = 1 + 2 * NUMBER_MOST,
+	KEY_MOST = 1 + 5 * VARINT_MOST,
+	GROUP_MOST = 1 + 2 * VARINT_MOST,
 };
 
 size_t etcd_hex_write(char *to, uint64_t value)
@@ -75,7 +74,7 @@ size_t etcd_pack_room(const struct etcd_group *g)
 
 static unsigned char *write_bytes(unsigned char *to, const void *mem, size_t len)
 {
-	to = etcd_cold_write(to, len);
+	to = varint_put(to, len);
 	memcpy(to, mem, len);
 	return to + len;
 }
@@ -94,11 +93,10 @@ static unsigned char *write_key(unsigned char *to, const struct etcd_key *key, b
 	if (!short_of)
 		to = write_bytes(to, last, len);
 	if (key->lease)
-		to = etcd_cold_write(to, key->lease->number);
-	to = etcd_cold_write(to, (uint64_t)key->create_revision);
+		to = varint_put(to, key->lease->number);
+	to = varint_put(to, (uint64_t)key->create_revision);
 	if (!once)
-		to = etcd_cold_write(
-			to, (uint64_t)key->mod_revision - (uint64_t)key->create_revision);
+		to = varint_put(to, (uint64_t)key->mod_revision - (uint64_t)key->create_revision);
 	return write_bytes(to, etcd_key_value(key), key->value_len);
 }
 
@@ -113,7 +111,7 @@ size_t etcd_pack(struct etcd_group *g, unsigned char *to)
 	*to++ = (unsigned char)((g->told ? GROUP_TOLD : 0) | (g->seen_own ? GROUP_SEEN_OWN : 0) |
 				(g->n == 1 ? GROUP_ONE : 0) | g->kind << GROUP_KIND_SHIFT);
 	if (g->n != 1)
-		to = etcd_cold_write(to, g->n);
+		to = varint_put(to, g->n);
 	for (i = 0; i < g->n; i++)
 		to = write_key(
 			to, g->keys[i], g->keys[i] == leader || !etcd_key_is_candidate(g->keys[i]));
@@ -124,7 +122,7 @@ static const char *read_bytes(struct etcd_packed *p, uint32_t *ret_len)
 {
 	const char *bytes;
 
-	*ret_len = (uint32_t)etcd_cold_read(&p->at);
+	*ret_len = (uint32_t)varint_take(&p->at);
 	bytes = (const char *)p->at;
 	p->at += *ret_len;
 	return bytes;
@@ -140,7 +138,7 @@ void etcd_unpack(struct etcd_packed *p, const unsigned char *string)
 	p->told = flags & GROUP_TOLD;
 	p->seen_own = flags & GROUP_SEEN_OWN;
 	p->kind = (enum etcd_layout_kind)(flags >> GROUP_KIND_SHIFT);
-	p->n = flags & GROUP_ONE ? 1 : (uint32_t)etcd_cold_read(&p->at);
+	p->n = flags & GROUP_ONE ? 1 : (uint32_t)varint_take(&p->at);
 }
 
 void etcd_unpack_key(struct etcd_packed *p, struct etcd_packed_key *key)
@@ -155,10 +153,9 @@ void etcd_unpack_key(struct etcd_packed *p, struct etcd_packed_key *key)
 	if (!(flags & KEY_ENDS_IN_LEASE))
 		key->last = read_bytes(p, &key->last_len);
 	if (flags & KEY_LEASED)
-		key->lease = (uint32_t)etcd_cold_read(&p->at);
-	key->create_revision = key->mod_revision = (int64_t)etcd_cold_read(&p->at);
+		key->lease = (uint32_t)varint_take(&p->at);
+	key->create_revision = key->mod_revision = (int64_t)varint_take(&p->at);
 	if (!(flags & KEY_WRITTEN_ONCE))
-		key->mod_revision =
-			(int64_t)((uint64_t)key->create_revision + etcd_cold_read(&p->at));
+		key->mod_revision = (int64_t)((uint64_t)key->create_revision + varint_take(&p->at));
 	key->value = read_bytes(p, &key->value_len);
 }

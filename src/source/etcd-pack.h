@@ -21,7 +21,7 @@
  *	number  mod_revision less that, unless they are the same
  *	number  length of the value, and its bytes
  *
- * Numbers are as etcd_cold_write writes them.
+ * Numbers are varints (base/varint.h).
  */
 
 /* What a string says of a name; points into it. */

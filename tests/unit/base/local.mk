@@ -61,3 +61,7 @@ tests_bin_test_base_vclock_LDADD = $(BASE_TEST_LIBS)
 unit_tests += tests/bin/test-base-moment
 tests_bin_test_base_moment_SOURCES = tests/unit/base/test-moment.c tests/unit/unit.h
 tests_bin_test_base_moment_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-varint
+tests_bin_test_base_varint_SOURCES = tests/unit/base/test-varint.c tests/unit/unit.h
+tests_bin_test_base_varint_LDADD = $(BASE_TEST_LIBS)

@@ -230,29 +230,34 @@ static int count_field(void *arg, const struct wire_field *f, struct err *err)
 	return 0;
 }
 
+/* A message in pieces of every size tells the same fields. */
+static void assert_pieces(struct wire_splitter *s, const char *bytes, size_t len, const char *want)
+{
+	struct str *out = s->arg;
+	size_t piece, at;
+
+	for (piece = 1; piece <= len; piece++) {
+		str_clear(out);
+		wire_splitter_begin(s);
+		for (at = 0; at < len; at += piece)
+			assert_int_equal(wire_splitter_feed(s, bytes + at,
+						 len - at < piece ? len - at : piece, NULL),
+				0);
+		assert_int_equal(wire_splitter_end(s, NULL), 0);
+		assert_string_equal(out->s, want);
+	}
+}
+
 static void test_a_message_split_anywhere(void **state)
 {
 	static const char bytes[] = "\x0a\2hi\x10\x96\x01\x12\x05world\x18\1";
 	struct wire_splitter s;
 	struct str out;
-	size_t piece, at;
 
 	(void)state;
 	str_init(&out, 1000);
 	wire_splitter_init(&s, 100, count_field, &out);
-	for (piece = 1; piece < sizeof(bytes); piece++) {
-		str_clear(&out);
-		wire_splitter_begin(&s);
-		for (at = 0; at < sizeof(bytes) - 1; at += piece) {
-			size_t left = sizeof(bytes) - 1 - at;
-
-			assert_int_equal(wire_splitter_feed(
-						 &s, bytes + at, left < piece ? left : piece, NULL),
-				0);
-		}
-		assert_int_equal(wire_splitter_end(&s, NULL), 0);
-		assert_string_equal(out.s, "1:hi 2:150 2:world 3:1 ");
-	}
+	assert_pieces(&s, bytes, sizeof(bytes) - 1, "1:hi 2:150 2:world 3:1 ");
 	wire_splitter_begin(&s);
 	assert_int_equal(wire_splitter_feed(&s, "\x0a\5ab", 4, NULL), 0);
 	assert_int_equal(wire_splitter_end(&s, NULL), ERR_PROTO);
@@ -270,25 +275,12 @@ static void test_a_message_within_a_message(void **state)
 	static const char bytes[] = "\x20\7\x0a\x10\x0a\2hi\x10\x96\x01\x12\x05world\x18\1\x12\1x";
 	struct wire_splitter s;
 	struct str out;
-	size_t piece, at;
 
 	(void)state;
 	str_init(&out, 1000);
 	wire_splitter_init(&s, 100, count_field, &out);
 	s.within = 1;
-	for (piece = 1; piece < sizeof(bytes); piece++) {
-		str_clear(&out);
-		wire_splitter_begin(&s);
-		for (at = 0; at < sizeof(bytes) - 1; at += piece) {
-			size_t left = sizeof(bytes) - 1 - at;
-
-			assert_int_equal(wire_splitter_feed(
-						 &s, bytes + at, left < piece ? left : piece, NULL),
-				0);
-		}
-		assert_int_equal(wire_splitter_end(&s, NULL), 0);
-		assert_string_equal(out.s, "4:7 1:hi 2:150 2:world 3:1 2:x ");
-	}
+	assert_pieces(&s, bytes, sizeof(bytes) - 1, "4:7 1:hi 2:150 2:world 3:1 2:x ");
 	/* One that ends before its last field, one that ends after the whole, and an empty one. */
 	wire_splitter_begin(&s);
 	assert_int_equal(wire_splitter_feed(&s, "\x0a\3\x0a\2hi", 6, NULL), ERR_PROTO);

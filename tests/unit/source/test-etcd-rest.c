@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
+#include "base/varint.h"
 #include "model/singleton.h"
 #include "source/etcd-source.h"
 #include "source/etcd-table.h"
@@ -700,7 +701,7 @@ static void test_places_are_a_set(void **state)
 
 static size_t make_string(unsigned char *to, size_t i, size_t len)
 {
-	unsigned char *at = etcd_cold_write(to, 3);
+	unsigned char *at = varint_put(to, 3);
 
 	at[0] = (unsigned char)i;
 	at[1] = (unsigned char)(i >> 8);
