@@ -139,11 +139,10 @@ int fs_draft_end(struct fs_draft *d, int rc, struct err *err)
 int fs_write_atomic(const char *path, const void *mem, size_t len, struct err *err)
 {
 	struct fs_draft d;
-	int rc = fs_draft_begin(&d, path, err);
 
-	if (!rc)
-		rc = fs_draft_add(&d, mem, len, err);
-	return fs_draft_end(&d, rc, err);
+	fs_draft_begin(&d, path, err);
+	fs_draft_add(&d, mem, len, err);
+	return fs_draft_end(&d, 0, err);
 }
 
 int fs_make_dirs(const char *path, struct err *err)

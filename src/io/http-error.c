@@ -427,7 +427,8 @@ static int diagnose_http1(struct err *err, const struct http_endpoint *e, const 
 	if (probe->etcd)
 		return err_set(err, ERR_PROTO,
 			"%s is a port of etcd, and not the one for its clients: it is for its "
-			"peers, or for HTTP alone. Name one of listen-client-urls, mostly 2379",
+			"peers, or for HTTP alone, or a proxy before it passes no HTTP/2 on. Name "
+			"one of listen-client-urls, mostly 2379, or check the proxy",
 			e->text);
 	return err_set(err, ERR_PROTO,
 		"%s speaks HTTP/1.1%s (status %ld) and no HTTP/2: that is no etcd, or a proxy "

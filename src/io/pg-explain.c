@@ -29,6 +29,12 @@ struct meaning {
 	const char *text; /* {place} and {user} are put in */
 };
 
+#define NO_GSSAPI                                                                             \
+	"gssencmode demands GSSAPI encryption, and {place} or this machine can't do it: log " \
+	"in by kinit, or leave gssencmode out"
+#define NO_SUCH_LOGIN \
+	"{place} asks role \"{user}\" to log in by a method that the libpq here doesn't know"
+
 static const struct meaning meanings[] = {
 	/* the server answered */
 	{ "28P01", NULL, ERR_AUTH, QUOTE_SERVER,
@@ -97,7 +103,7 @@ static const struct meaning meanings[] = {
 		"the certificate of {place} is not signed by an authority of sslrootcert, or is "
 		"out of "
 		"date" },
-	{ "", "could not read certificate file", ERR_TLS, QUOTE_LIBRARY,
+	{ "", "certificate file", ERR_TLS, QUOTE_LIBRARY,
 		"the client certificate for {place} can't be read: check sslcert" },
 	{ "", "private key file", ERR_TLS, QUOTE_LIBRARY,
 		"the client certificate's key for {place} can't be used" },
@@ -108,16 +114,19 @@ static const struct meaning meanings[] = {
 		"what answers at {place} is no PostgreSQL server: is the port right?" },
 	{ "", "invalid response to GSSAPI", ERR_PROTO, QUOTE_LIBRARY,
 		"what answers at {place} is no PostgreSQL server: is the port right?" },
-	{ "", "GSSAPI encryption required", ERR_TLS, QUOTE_LIBRARY,
-		"gssencmode demands GSSAPI encryption, and {place} or this machine can't do it: "
-		"log in by kinit, or leave gssencmode out" },
+	{ "", "GSSAPI encryption required", ERR_TLS, QUOTE_LIBRARY, NO_GSSAPI },
+	{ "", "GSSAPI encryption, but", ERR_TLS, QUOTE_LIBRARY, NO_GSSAPI },
 	{ "", "GSSAPI continuation error", ERR_AUTH, QUOTE_LIBRARY,
 		"{place} asks for a Kerberos log-in of role \"{user}\": log in by kinit, as the "
 		"user "
 		"that baton runs as" },
-	{ "", "authentication method", ERR_UNSUPPORTED, QUOTE_LIBRARY,
-		"{place} asks role \"{user}\" to log in by a method that the libpq here doesn't "
-		"know" },
+	{ "", "channel binding", ERR_AUTH, QUOTE_LIBRARY,
+		"channel_binding demands what {place} does not do: it takes TLS, and a password "
+		"that is kept as scram-sha-256" },
+	{ "", "authentication method requirement", ERR_AUTH, QUOTE_LIBRARY,
+		"{place} asks role \"{user}\" to log in by a method that require_auth excludes" },
+	{ "", "authentication not supported", ERR_UNSUPPORTED, QUOTE_LIBRARY, NO_SUCH_LOGIN },
+	{ "", "authentication method", ERR_UNSUPPORTED, QUOTE_LIBRARY, NO_SUCH_LOGIN },
 	{ "", "SSL error", ERR_TLS, QUOTE_LIBRARY, "the TLS handshake with {place} failed" },
 	{ "", "SSL SYSCALL", ERR_TLS, QUOTE_LIBRARY, "the TLS handshake with {place} broke off" },
 	{ "", "Connection refused", ERR_CONNECT, QUOTE_NONE,
@@ -179,21 +188,22 @@ static const char *find_sqlstate(const char *raw)
 	return NULL;
 }
 
-/* The same of a session that stood, where it means something else. */
+/* What is the same of a session that stood, and means something else there. */
 #define SESSION_CUT                                                                                \
 	"the session at {place} was cut off without a word: the server was killed or crashed, or " \
 	"something between cut it"
 
 static const struct meaning lost_meanings[] = {
+	{ "", "timed out", ERR_TIMEOUT, QUOTE_NONE,
+		"the session at {place} gets no answer any more: the host is down, or something "
+		"between drops the packets" },
 	{ "", "server closed the connection", ERR_IO, QUOTE_NONE, SESSION_CUT },
 	{ "", "Connection reset", ERR_IO, QUOTE_NONE, SESSION_CUT },
 	{ "", "Broken pipe", ERR_IO, QUOTE_NONE, SESSION_CUT },
 	{ "", "SSL connection has been closed", ERR_IO, QUOTE_NONE, SESSION_CUT },
-	{ "", "SSL SYSCALL", ERR_IO, QUOTE_NONE, SESSION_CUT },
+	{ "", "SSL SYSCALL error: EOF", ERR_IO, QUOTE_NONE, SESSION_CUT },
+	{ "", "SSL SYSCALL", ERR_IO, QUOTE_LIBRARY, "the session at {place} broke off" },
 	{ "", "SSL error", ERR_IO, QUOTE_LIBRARY, "the session at {place} broke within TLS" },
-	{ "", "timed out", ERR_TIMEOUT, QUOTE_NONE,
-		"the session at {place} gets no answer any more: the host is down, or something "
-		"between drops the packets" },
 };
 
 static const struct meaning *find_in(
@@ -293,34 +303,33 @@ int pg_explain_lost(const char *raw, const char *place, const char *user, struct
 int pg_explain_slow(enum pg_stage stage, const char *place, double seconds, struct err *err)
 {
 	static const struct {
-		const char *before, *after, *why;
+		const char *what, *why;
 	} slow[] = {
-		[PG_STAGE_REACH] = { "no answer from ", "",
+		[PG_STAGE_REACH] = { "no answer from {place}",
 			"the host is down, or something between drops the packets" },
-		[PG_STAGE_SILENT] = { "", " took the connection and then said nothing",
+		[PG_STAGE_SILENT] = { "{place} took the connection and then said nothing",
 			"the server hangs, is stopped or overloaded, it is a pooler whose server "
 			"does not answer, or it is no PostgreSQL" },
-		[PG_STAGE_TLS] = { "", " began TLS, and the handshake did not end",
+		[PG_STAGE_TLS] = { "{place} began TLS, and the handshake did not end",
 			"the server hangs, is stopped or overloaded, or it is no PostgreSQL" },
-		[PG_STAGE_LOGIN] = { "", " spoke, and did not let us in",
+		[PG_STAGE_LOGIN] = { "{place} spoke, and did not let us in",
 			"the server hangs or is overloaded, it waits for whom it asks about the "
 			"role (LDAP, RADIUS, PAM), or it is a pooler whose server does not "
 			"answer" },
-		[PG_STAGE_SESSION] = { "", " let us in, and did not begin the session",
+		[PG_STAGE_SESSION] = { "{place} let us in, and did not begin the session",
 			"the server hangs or is overloaded, or it is a pooler whose server does "
 			"not answer" },
-		[PG_STAGE_QUERY] = { "", " did not answer the query",
+		[PG_STAGE_QUERY] = { "{place} did not answer the query",
 			"the server hangs, is stopped or overloaded, the network is cut, or it is "
 			"a pooler whose server does not answer" },
 	};
-	struct str shown;
+	struct str what;
 	int rc;
 
-	str_init(&shown, ERR_TEXT_MAX);
-	text_escape_cut(&shown, place, strlen(place), 120);
-	rc = err_set(err, ERR_TIMEOUT, "%s%s%s within %.1f s: %s", slow[stage].before, shown.s,
-		slow[stage].after, seconds, slow[stage].why);
-	str_release(&shown);
+	str_init(&what, ERR_TEXT_MAX);
+	fill_in(&what, slow[stage].what, place, "");
+	rc = err_set(err, ERR_TIMEOUT, "%s within %.1f s: %s", what.s, seconds, slow[stage].why);
+	str_release(&what);
 	return rc;
 }
 

@@ -41,8 +41,7 @@ static bool is_behind_proxy(const struct rest_ended *e)
 {
 	long status = 0;
 
-	if (!e->place->proxy || e->reach->looking || e->reach->began ||
-		http_began(e->easy, &e->place->endpoint))
+	if (!e->place->proxy || e->reach->began || http_began(e->easy, &e->place->endpoint))
 		return false;
 	curl_easy_getinfo(e->easy, CURLINFO_HTTP_CONNECTCODE, &status);
 	return status / 100 != 2;
