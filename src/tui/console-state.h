@@ -133,6 +133,8 @@ const struct view_entry *console_view(const struct console *k);
 void *console_view_state(const struct console *k);
 /* Brings the model that views are given up to the moment. */
 void console_model(struct console *k);
+/* Begins the events anew, before any was taken. */
+void console_journal_init(struct console *k);
 /* Lets the view that is shown, or all that were opened, find their rows again. */
 void console_sync(struct console *k);
 void console_sync_all(struct console *k);

@@ -109,8 +109,9 @@ void console_time_speed(struct console *k, const char *text)
 static void time_back(struct console *k)
 {
 	journal_release(&k->journal);
-	journal_init(&k->journal, JOURNAL_CAP);
-	k->events_seq = 0;
+	console_journal_init(k);
+	/* Keys that came in the same breath find no place of an event that is none any more. */
+	console_sync_all(k);
 }
 
 /* What that clock's wall clock shows at a moment. Of two clocks that are read one after the other

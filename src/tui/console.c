@@ -234,6 +234,13 @@ static int first_theme(struct console *k, struct err *err)
 	return 0;
 }
 
+void console_journal_init(struct console *k)
+{
+	journal_init(&k->journal, JOURNAL_CAP);
+	k->journal.seq = JOURNAL_REMEMBERED;
+	k->events_seq = 0;
+}
+
 static void console_init(struct console *k, struct fleet *fleet, const struct settings *settings,
 	const struct console_options *options)
 {
@@ -245,8 +252,7 @@ static void console_init(struct console *k, struct fleet *fleet, const struct se
 	k->canvas.next_ms = INT64_MAX;
 	input_init(&k->input);
 	k->listing = listing_new();
-	journal_init(&k->journal, JOURNAL_CAP);
-	k->journal.seq = JOURNAL_REMEMBERED;
+	console_journal_init(k);
 	past_init(&k->past, settings_past_bytes(settings));
 	line_init(&k->filter);
 	line_init(&k->command);

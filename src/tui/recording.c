@@ -109,10 +109,10 @@ int recording_stop(struct recording *rec, int64_t *ret_bytes, struct err *err)
 	int rc = 0;
 
 	/* What was done since the last picture. */
-	if (rec->recorder)
+	if (rec->recorder) {
 		audit_tail_next(&rec->tail, take_act, rec->recorder);
-	if (rec->recorder)
 		rc = recorder_stop(rec->recorder, ret_bytes, err);
+	}
 	audit_tail_release(&rec->tail);
 	free(rec->shown);
 	*rec = (struct recording){ .recorder = NULL };

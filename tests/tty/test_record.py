@@ -93,6 +93,20 @@ class Record(unittest.TestCase):
             p.keys("1").keys("q")
             self.assertEqual(p.end(), 0)
 
+    def test_keys_behind_a_jump_back_find_no_event_that_is_none(self):
+        """All in one write: the cursor moves before anything of the new time was drawn."""
+        path = os.path.join(self.home.folder.path, "r.jsonl")
+        self.assertEqual(self.home.baton("record", path, "--sim", "demo", "--at", "2m").code, 0)
+        with console(self.home, "replay", path) as p:
+            p.wait("[REPLAY x1]").wait("CONTENDED")
+            p.keys("Z").wait("[PAUSED]")
+            p.keys(":seek end\r3").wait("took it").settle()
+            for keys in ("jjj", "Gkk", "y", "\r"):
+                p.keys("3").keys(":seek end\r").settle()
+                p.keys(f":seek start\r{keys}").settle()
+            p.keys("1").wait("SUSPENDED").keys("q")
+            self.assertEqual(p.end(), 0)
+
     def test_what_was_done_is_shown_at_its_time(self):
         path = os.path.join(self.home.folder.path, "r.jsonl")
         self.assertEqual(self.home.baton("record", path, "--sim", "demo", "--at", "2m").code, 0)
