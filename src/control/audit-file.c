@@ -78,14 +78,17 @@ static uint64_t given_number(int lock)
 	return pread(lock, text, NUMBER_SIZE, 0) > 0 ? strtoull(text, NULL, 10) : 0;
 }
 
-static int give_number(int lock, uint64_t n, struct err *err)
+static int give_number(const struct audit *audit, int lock, uint64_t n, struct err *err)
 {
 	char text[NUMBER_SIZE + 1];
+	ssize_t written;
 
 	snprintf(text, sizeof(text), "%0*" PRIu64 "\n", NUMBER_SIZE - 1, n);
-	if (pwrite(lock, text, NUMBER_SIZE, 0) == NUMBER_SIZE)
+	written = pwrite(lock, text, NUMBER_SIZE, 0);
+	if (written == NUMBER_SIZE)
 		return 0;
-	return err_set(err, ERR_IO, "can't write audit.lock: %s", strerror(errno));
+	return err_set(err, ERR_IO, "can't write %s/audit.lock: %s", audit->folder,
+		written < 0 ? strerror(errno) : "it was cut short");
 }
 
 static uint64_t number_of(const char *line, size_t len)
@@ -267,7 +270,7 @@ static int append_locked(struct audit *audit, int lock, uint64_t n, size_t reser
 
 	/* Before the line: a number that is never used does no harm. */
 	if (!rc && !n)
-		rc = give_number(lock, next, err);
+		rc = give_number(audit, lock, next, err);
 
 	fd = rc ? rc : audit_open(audit, path, &size, err);
 	if (fd < 0) {

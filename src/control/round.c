@@ -119,11 +119,13 @@ void round_head(struct round *r, const struct snapshot *head)
 void round_drop(struct round *r, const char *id)
 {
 	session_row_gone(r->session, id);
+	memory_settle_many(&r->session->memory);
 }
 
 void round_hide(struct round *r, const char *id)
 {
 	session_row_hidden(r->session, id);
+	memory_settle_many(&r->session->memory);
 }
 
 void round_partial(struct round *r)
@@ -147,8 +149,10 @@ void round_end(struct round *r)
 	str_init(&ids, 256 * 1024 * 1024);
 	session_keep_ghosts(r->session);
 	picture_end(&r->session->picture, round_gone, &ids);
-	for (at = 0; at < ids.len; at += strlen(ids.s + at) + 1)
+	for (at = 0; at < ids.len; at += strlen(ids.s + at) + 1) {
 		(r->partial ? session_row_hidden : session_row_gone)(r->session, ids.s + at);
+		memory_settle_many(&r->session->memory);
+	}
 	str_release(&ids);
 	r->complete = true;
 }

@@ -165,12 +165,16 @@ static void session_hide_ghosts(struct session *s)
 	struct str ids;
 	size_t pos = 0, at;
 
+	if (!s->round.n_hidden)
+		return;
 	str_init(&ids, 256 * 1024 * 1024);
 	while ((e = map_next(&s->ghosts, &pos)) != NULL)
 		if (session_hides(s, e->key))
 			str_add_mem(&ids, e->key, e->len + 1);
-	for (at = 0; at < ids.len; at += strlen(ids.s + at) + 1)
+	for (at = 0; at < ids.len; at += strlen(ids.s + at) + 1) {
 		session_row_hidden(s, ids.s + at);
+		memory_settle_many(&s->memory);
+	}
 	str_release(&ids);
 }
 

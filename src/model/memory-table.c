@@ -320,7 +320,8 @@ static void log_compact(struct memory *m)
 static void memory_forget(struct memory *m, size_t n);
 static void memory_make_room(struct memory *m, size_t more);
 
-void memory_settle(struct memory *m)
+/* Packs what is open, and forgets nothing: every number stays. */
+static void memory_pack_opened(struct memory *m)
 {
 	size_t i;
 
@@ -329,6 +330,11 @@ void memory_settle(struct memory *m)
 	m->n_opened = 0;
 	if (m->garbage > GARBAGE_LEAST && m->garbage > m->log_len / 2)
 		log_compact(m);
+}
+
+void memory_settle(struct memory *m)
+{
+	memory_pack_opened(m);
 	/* Only where ids and identities are of kilobytes. */
 	if (m->log_len > LOG_MOST && m->n) {
 		memory_forget(m, m->n / 4 + 1);
@@ -358,7 +364,8 @@ void memory_init(struct memory *m)
 
 struct remembered *memory_next(struct memory *m, size_t *pos)
 {
-	memory_settle_many(m);
+	if (m->n_opened >= OPENED_MOST)
+		memory_pack_opened(m);
 	return *pos < m->n ? entry_open(m, (*pos)++) : NULL;
 }
 

@@ -102,8 +102,8 @@ struct memory {
 	uint32_t *places; /* by number, in no order that matters: where in the log; or with the
 			     highest bit the place among the opened */
 	size_t n, room;
-	uint32_t *table; /* an open hash table by id: eight bits of the hash, and the number in all,
-			    one up */
+	uint32_t *table; /* an open hash table by id: eight bits of the hash, and the entry's
+			    number, one up */
 	size_t size;     /* of the table, a power of two; 0 while empty */
 	struct memory_opened *opened;
 	size_t n_opened, cap_opened;
@@ -123,7 +123,8 @@ void memory_clear(struct memory *m);
 
 /*
  * The entry of that id, or NULL. It is open from then on: what is written to it is kept, and it
- * stays where it is until memory_settle, or until others are forgotten for a new one's sake.
+ * stays where it is until memory_settle or memory_settle_many, memory_next, memory_seen,
+ * memory_set_back, reading or writing, or until others are forgotten for a new one's sake.
  */
 struct remembered *memory_find(struct memory *m, const char *id);
 /*
