@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct singleton *singleton_ref(const struct singleton *s)
 {
@@ -49,6 +50,16 @@ const struct claim *singleton_claim(const struct singleton *s, enum claim_kind k
 		if (c->kind == kind)
 			return c;
 	}
+	return NULL;
+}
+
+const struct claim *singleton_claim_at(const struct singleton *s, const char *key)
+{
+	uint32_t i;
+
+	for (i = 0; key && i < s->n_claims; i++)
+		if (strcmp(claim_key(&s->claims[i]), key) == 0)
+			return &s->claims[i];
 	return NULL;
 }
 

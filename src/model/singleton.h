@@ -133,6 +133,8 @@ void singleton_unref(const struct singleton *s);
 /* The first claim of a kind, from index *pos on (start with 0); NULL at the end. *pos is moved
  * behind it. */
 const struct claim *singleton_claim(const struct singleton *s, enum claim_kind kind, uint32_t *pos);
+/* The claim that this key binds, or NULL; also of a key that is NULL. */
+const struct claim *singleton_claim_at(const struct singleton *s, const char *key);
 /* The first holder, or NULL. */
 const struct claim *singleton_holder(const struct singleton *s);
 uint32_t singleton_count(const struct singleton *s, enum claim_kind kind);

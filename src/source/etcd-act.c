@@ -16,16 +16,6 @@
 
 /* ---- what an order is about ---- */
 
-static const struct claim *find_claim(const struct singleton *s, const char *key)
-{
-	uint32_t i;
-
-	for (i = 0; key && i < s->n_claims; i++)
-		if (strcmp(claim_key(&s->claims[i]), key) == 0)
-			return &s->claims[i];
-	return NULL;
-}
-
 /* "rev:CREATE_REVISION" */
 static bool read_revision(const char *key, int64_t *ret)
 {
@@ -57,7 +47,7 @@ bool etcd_target_read(const struct order *order, struct etcd_target *ret)
 	*t = (struct etcd_target){ .single = order->s->mechanism == MECH_ETCD_KEY };
 	str_init(&t->key, ETCD_FIELD_MAX);
 	str_init(&t->name, ETCD_FIELD_MAX);
-	t->claim = find_claim(order->s, order->key);
+	t->claim = singleton_claim_at(order->s, order->key);
 	key = t->claim ? claim_text(t->claim, DETAIL_KEY, NULL) : NULL;
 	/* A key that was too long to be told whole names no key. */
 	if (!key || text_unescape(&t->key, key) || !t->key.len || t->key.len >= ETCD_VALUE_MAX)

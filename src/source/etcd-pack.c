@@ -28,17 +28,6 @@ enum {
 	GROUP_MOST = 1 + 2 * VARINT_MOST,
 };
 
-size_t etcd_hex_write(char *to, uint64_t value)
-{
-	size_t n = 1, i;
-
-	while (n < ETCD_HEX_MAX && value >> (4 * n))
-		n++;
-	for (i = 0; i < n; i++)
-		to[i] = "0123456789abcdef"[value >> (4 * (n - 1 - i)) & 15];
-	return n;
-}
-
 /* What stands behind the name: of a key without one, all. */
 static const char *key_last(const struct etcd_key *key, size_t *ret_len)
 {

@@ -51,11 +51,4 @@ void etcd_unpack(struct etcd_packed *p, const unsigned char *string);
 /* The next of the p->n keys. */
 void etcd_unpack_key(struct etcd_packed *p, struct etcd_packed_key *key);
 
-/* A number in hexadecimal, as etcd's recipes write a lease's at the end of a key. */
-enum {
-	ETCD_HEX_MAX = 16
-};
-
-size_t etcd_hex_write(char *to, uint64_t value);
-
 #endif

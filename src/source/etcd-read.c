@@ -106,13 +106,26 @@ static int read_call(struct etcd *e, struct etcd_range *range, int64_t deadline_
 	return 0;
 }
 
+/* "3.7.3"; numbers that are not told are 0. */
+struct version {
+	int major, minor, patch;
+};
+
+static struct version member_version(const struct etcd_member *m)
+{
+	struct version v = { 0 };
+
+	if (m->version)
+		sscanf(m->version, "%4d.%4d.%4d", &v.major, &v.minor, &v.patch);
+	return v;
+}
+
 /* RangeStream came with 3.7 (etcdserverpb/rpc.proto). */
 static bool has_streams(const struct etcd_member *m)
 {
-	int major, minor;
+	struct version v = member_version(m);
 
-	return !m->no_streams && m->version && sscanf(m->version, "%d.%d", &major, &minor) == 2 &&
-	       (major > 3 || (major == 3 && minor >= 7));
+	return !m->no_streams && (v.major > 3 || (v.major == 3 && v.minor >= 7));
 }
 
 /*
@@ -142,7 +155,10 @@ static int read_stream(struct etcd *e, struct etcd_range *range, int64_t deadlin
 	if (!rc && range->between)
 		range->between(range->arg, range);
 	if (!rc && !range->header.revision)
-		rc = err_set(err, ERR_PROTO, "%s ended a range without saying at which revision",
+		rc = err_set(err, ERR_PROTO,
+			"%s ended a range without saying at which revision: that is no etcd, or a "
+			"proxy "
+			"cut the answer. Check the endpoint",
 			m->endpoint.text);
 	return rc;
 }
@@ -165,8 +181,6 @@ int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int6
 		rc = read_call(e, range, deadline_ms, err);
 		if (rc)
 			break;
-		if (range->more)
-			etcd_store_expect(e->store, range->count);
 		total += range->n;
 		if (total > most || (range->more && range->count > most)) {
 			rc = err_set(err, ERR_LIMIT,
@@ -196,7 +210,11 @@ static bool read_idle(void *arg, const struct etcd_range *range)
 
 static void read_between(void *arg, const struct etcd_range *range)
 {
-	etcd_early_leases(arg, range->last.s, range->last.len);
+	struct etcd *e = arg;
+
+	/* Of a stream no count is told. */
+	etcd_store_expect(e->store, range->count);
+	etcd_early_leases(e, range->last.s, range->last.len);
 }
 
 /* One scope, at a revision (0: the newest, which is settled by it). */
@@ -363,14 +381,11 @@ static void note_term(struct etcd *e, uint64_t term)
  */
 static bool progress_is_trusted(const struct etcd *e)
 {
-	const char *version = e->members[e->current].version;
-	int major, minor, patch;
+	struct version v = member_version(&e->members[e->current]);
 
-	if (!version || sscanf(version, "%d.%d.%d", &major, &minor, &patch) != 3)
-		return false;
-	if (major != 3 || minor > 5)
-		return major >= 3;
-	return minor == 5 ? patch >= 8 : minor == 4 && patch >= 25;
+	if (v.major != 3 || v.minor > 5)
+		return v.major >= 3;
+	return v.minor == 5 ? v.patch >= 8 : v.minor == 4 && v.patch >= 25;
 }
 
 static void watch_progressed(struct etcd *e, const struct etcd_watch_answer *a)

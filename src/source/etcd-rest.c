@@ -196,24 +196,25 @@ static void group_leave(struct etcd_store *store, struct etcd_group *g)
 	etcd_group_free(store, g);
 }
 
-/* A group of which the string would be too long, or for which there is no place any more, stays
- * awake. */
-static void lay_down(struct etcd_store *store, struct etcd_group *g)
+/* A group of which the string would be too long stays awake. Returns false where there is no place
+ * for any more. */
+static bool lay_down(struct etcd_store *store, struct etcd_group *g)
 {
 	unsigned char string[ETCD_COLD_MOST];
 	uint32_t i, place;
 
 	if (etcd_pack_room(g) > sizeof(string))
-		return;
+		return true;
 	number_leases(store, g);
 	place = etcd_cold_put(&store->cold, string, etcd_pack(g, string), g->hash);
 	if (!place)
-		return;
+		return false;
 	note_places(store, place);
 	for (i = 0; i < g->n; i++)
 		key_leave(store, g->keys[i]);
 	store->n_cold_keys += g->n;
 	group_leave(store, g);
+	return true;
 }
 
 /*
@@ -239,6 +240,7 @@ static void renew(struct etcd_store *store)
 		etcd_group_free(store, g);
 	}
 	pool_clear(&store->pool);
+	store->last_key = NULL;
 	etcd_table_empty(store);
 	while (from < to)
 		from = group_read(store, from, 0, 0, &g);
@@ -257,8 +259,8 @@ void etcd_store_pack(struct etcd_store *store, uint32_t most)
 	etcd_table_index(store);
 	for (g = store->awake; g; g = next) {
 		next = g->next_awake;
-		if (g->n <= most)
-			lay_down(store, g);
+		if (g->n <= most && !lay_down(store, g))
+			break;
 	}
 	if (store->size_keys > TABLE_KEPT && store->n_keys < store->size_keys / 8)
 		renew(store);

@@ -13,7 +13,6 @@ enum {
 	FORGET_MOST = 64, /* keys of a group that is forgotten early */
 	DROPPED_MAX = 256 * 1024 * 1024,
 	DROPPED_KEPT = 64 * 1024,
-	HEX_MAX = 16
 };
 
 /* What keeps a key apart from the election of the same name. */
@@ -24,7 +23,7 @@ bool etcd_hex(const char *s, size_t len, uint64_t *ret)
 	uint64_t value = 0;
 	size_t i;
 
-	if (!len || len > HEX_MAX)
+	if (!len || len > ETCD_HEX_MAX)
 		return false;
 	for (i = 0; i < len; i++) {
 		if (s[i] >= '0' && s[i] <= '9')
@@ -38,6 +37,17 @@ bool etcd_hex(const char *s, size_t len, uint64_t *ret)
 	}
 	*ret = value;
 	return true;
+}
+
+size_t etcd_hex_write(char *to, uint64_t value)
+{
+	size_t n = 1, i;
+
+	while (n < ETCD_HEX_MAX && value >> (4 * n))
+		n++;
+	for (i = 0; i < n; i++)
+		to[i] = "0123456789abcdef"[value >> (4 * (n - 1 - i)) & 15];
+	return n;
 }
 
 size_t etcd_prefix_end(const char *prefix, size_t len, char *end)
@@ -250,10 +260,13 @@ static void drop_path(struct etcd_store *store, const char *path, size_t len, co
 {
 	size_t total = len + strlen(suffix);
 
+	store->changed = true;
+	/* Of so much at once some rows stay until the next whole picture. */
+	if (store->dropped.max - store->dropped.len < sizeof(total) + total)
+		return;
 	str_add_mem(&store->dropped, &total, sizeof(total));
 	str_add_mem(&store->dropped, path, len);
 	str_add(&store->dropped, suffix);
-	store->changed = true;
 }
 
 static void drop_key(struct etcd_store *store, struct etcd_key *key)
@@ -372,12 +385,9 @@ static void group_remove(struct etcd_store *store, struct etcd_group *g)
 	etcd_group_free(store, g);
 }
 
-static void lease_detach(struct etcd_store *store, struct etcd_key *key)
+/* The last key may have left it: then it is forgotten. */
+static void lease_leave(struct etcd_store *store, struct etcd_lease *lease)
 {
-	struct etcd_lease *lease = key->lease;
-
-	etcd_key_unlink(key);
-	key->lease = NULL;
 	if (!lease || lease->keys || lease->places.n)
 		return;
 	if (lease->deadline_ms != TIME_UNKNOWN &&
@@ -487,15 +497,18 @@ static void key_add(struct etcd_store *store, const struct etcd_kv *kv, bool tol
 	store->last_key = key;
 }
 
-static void key_remove(struct etcd_store *store, struct etcd_key **at)
+/* Returns the lease that it was on, for lease_leave; NULL: none. */
+static struct etcd_lease *key_remove(struct etcd_store *store, struct etcd_key **at)
 {
 	struct etcd_key *key = *at;
+	struct etcd_lease *lease = key->lease;
 
 	*at = key->next_same;
 	store->n_keys--;
 	group_take(store, key);
-	lease_detach(store, key);
+	etcd_key_unlink(key);
 	pool_put(&store->pool, key, etcd_key_bytes(key));
+	return lease;
 }
 
 /* Written again, and nothing changed that decides what it is: only its value and its revision. */
@@ -516,6 +529,7 @@ static bool key_rewrite(struct etcd_store *store, struct etcd_key *key, const st
 void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 {
 	struct etcd_key **at = NULL;
+	struct etcd_lease *lease = NULL;
 	bool told = false, beside = false;
 
 	/* In the first read every key comes once. */
@@ -533,12 +547,14 @@ void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 		told = (*at)->told;
 		beside = (*at)->beside;
 		(*at)->told = false;
-		key_remove(store, at);
+		lease = key_remove(store, at);
 	} else if (store->live && kv->create_revision != kv->mod_revision && store->n_passed) {
 		/* It was passed over before, and counted; now it is looked at anew. */
 		store->n_passed--;
 	}
 	key_add(store, kv, told, beside);
+	/* Mostly it is on the same one again: what is known of that stays. */
+	lease_leave(store, lease);
 }
 
 void etcd_store_delete(struct etcd_store *store, const char *key, size_t len)
@@ -548,7 +564,7 @@ void etcd_store_delete(struct etcd_store *store, const char *key, size_t len)
 	etcd_table_index(store);
 	at = etcd_rest_key(store, key, len, etcd_table_hash(store, key, len));
 	if (at)
-		key_remove(store, at);
+		lease_leave(store, key_remove(store, at));
 	else if (store->n_passed > 0)
 		store->n_passed--;
 }

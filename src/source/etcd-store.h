@@ -95,6 +95,7 @@ struct etcd_other_keys {
 };
 
 enum {
+	ETCD_HEX_MAX = 16,
 	ETCD_VALUE_MAX = 4096
 };
 
@@ -208,6 +209,9 @@ void etcd_store_expect(struct etcd_store *store, int64_t n);
 /* The number that a last segment of 1 to 16 hexadecimal digits stands for; false for anything else.
  */
 bool etcd_hex(const char *s, size_t len, uint64_t *ret);
+/* The way back, as etcd's recipes write a lease's number; at most ETCD_HEX_MAX bytes, no NUL.
+ * Returns how many. */
+size_t etcd_hex_write(char *to, uint64_t value);
 /* The end of the range of all keys with a prefix: the prefix plus one in its last byte that can
  * rise; "\0" when none can. */
 size_t etcd_prefix_end(const char *prefix, size_t len, char *end);

@@ -57,8 +57,8 @@ struct etcd_store {
 	 */
 	struct etcd_cold cold;
 	size_t n_cold_keys;
-	/* All others, in the order of their coming, which is that of their memory; also such as
-	 * stand in no table yet. */
+	/* All others, in the order of their coming: in a first read that of their keys among the
+	 * loose ones. Also such as stand in no table yet. */
 	struct etcd_group *awake, **awake_end;
 	union etcd_numbered *numbered; /* leases of such groups, by their numbers less 1 */
 	size_t n_numbered, cap_numbered;

@@ -14,16 +14,6 @@ enum {
 	GAP_MOST_MS = 2400, /* client-go: RetryPeriod 2 s, stretched by up to JitterFactor 1.2 */
 };
 
-static const struct claim *lease_claim(const struct order *order)
-{
-	uint32_t i;
-
-	for (i = 0; order->key && i < order->s->n_claims; i++)
-		if (strcmp(claim_key(&order->s->claims[i]), order->key) == 0)
-			return &order->s->claims[i];
-	return NULL;
-}
-
 /* The key of the Lease's present holder, as the rows have it (kubernetes-tell.c). */
 static void lease_key_now(struct str *key, const json_t *lease)
 {
@@ -229,7 +219,7 @@ static void lease_price(const struct order *order, const struct claim *holder, c
 int kube_plan_lease(struct kube *k, const struct order *order, const struct kube_target *t,
 	struct plan *plan, struct err *err)
 {
-	const struct claim *claim = lease_claim(order);
+	const struct claim *claim = singleton_claim_at(order->s, order->key);
 	struct kube_thing lease = { 0 };
 	struct str path, patch;
 	int rc;

@@ -23,16 +23,6 @@ enum {
 
 /* ---- what an order is about ---- */
 
-static const struct claim *find_claim(const struct singleton *s, const char *key)
-{
-	uint32_t i;
-
-	for (i = 0; i < s->n_claims; i++)
-		if (strcmp(claim_key(&s->claims[i]), key) == 0)
-			return &s->claims[i];
-	return NULL;
-}
-
 static bool read_number(const char *s, const char *end, int64_t *ret)
 {
 	char *stop;
@@ -110,7 +100,7 @@ bool pg_target_read(const struct order *order, struct pg_target *ret)
 	str_init(&t->gid, GID_MAX);
 	if (!order->key || order->s->mechanism != MECH_PG_ADVISORY || !read_lock(order->s, t))
 		return false;
-	t->claim = find_claim(order->s, order->key);
+	t->claim = singleton_claim_at(order->s, order->key);
 	t->granted = !t->claim || t->claim->kind == CLAIM_HOLDER;
 	if (str_starts(order->key, "prepared:"))
 		good = read_prepared(order->key + strlen("prepared:"), t);

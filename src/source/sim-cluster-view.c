@@ -413,16 +413,6 @@ static struct process *run_process(const struct cluster *c, const char *uid)
 	return found;
 }
 
-static const struct claim *claim_of(const struct singleton *row, const char *key)
-{
-	uint32_t i;
-
-	for (i = 0; key && i < row->n_claims; i++)
-		if (strcmp(claim_key(&row->claims[i]), key) == 0)
-			return &row->claims[i];
-	return key ? NULL : singleton_holder(row);
-}
-
 /* Whether a Lease still names whom the row says, and is no other of that name. */
 static bool lease_names(
 	const struct cluster *c, const struct singleton *row, const struct claim *claim)
@@ -449,7 +439,7 @@ static struct process *lease_process(
 struct process *sim_cluster_behind(
 	struct sim_source *s, const struct singleton *row, const char *key)
 {
-	const struct claim *claim = claim_of(row, key);
+	const struct claim *claim = key ? singleton_claim_at(row, key) : singleton_holder(row);
 
 	if (row->mechanism == MECH_K8S_LEASE)
 		return lease_process(cluster_of(s), row, claim);

@@ -33,16 +33,6 @@ struct target {
 
 static const char not_exact[] = "this row does not tell one znode exactly";
 
-static const struct claim *find_claim(const struct singleton *s, const char *key)
-{
-	uint32_t i;
-
-	for (i = 0; key && i < s->n_claims; i++)
-		if (str_eq(claim_key(&s->claims[i]), key))
-			return &s->claims[i];
-	return NULL;
-}
-
 static bool target_read(struct target *t, void *state, const struct order *order)
 {
 	const char *path, *slash;
@@ -51,7 +41,7 @@ static bool target_read(struct target *t, void *state, const struct order *order
 	t->z = (struct sim_zk *)t->s->thing;
 	str_init(&t->parent, TEXT_MOST);
 	str_init(&t->path, TEXT_MOST);
-	t->claim = find_claim(order->s, order->key);
+	t->claim = singleton_claim_at(order->s, order->key);
 	path = t->claim ? claim_text(t->claim, DETAIL_ZNODE, NULL) : NULL;
 	if (!path || text_unescape(&t->path, path))
 		return false;

@@ -549,6 +549,30 @@ static void test_leases_that_go_before_their_time(void **state)
 	etcd_store_free(store);
 }
 
+/* A heartbeat whose text grows: the key stays on its lease, of which nothing is forgotten. */
+static void test_a_longer_value_leaves_the_lease_alone(void **state)
+{
+	struct etcd_store *store = store_new();
+	struct etcd_lease *lease;
+
+	(void)state;
+	put(store, "e/a/1a", "9", 1, 0x1a);
+	etcd_lease_read(etcd_store_lease(store, 0x1a), 8, 9, 1000);
+	etcd_store_live(store);
+	etcd_store_at(store, 1500);
+	put_at(store, "e/a/1a", "10", 1, 2, 0x1a);
+	lease = etcd_store_lease(store, 0x1a);
+	assert_non_null(lease);
+	assert_int_equal(lease->read_ms, 1000);
+	assert_int_equal(etcd_store_take_lost(store), 0);
+	/* On another one the old is left. */
+	put_at(store, "e/a/1a", "11", 1, 3, 0x1b);
+	assert_null(etcd_store_lease(store, 0x1a));
+	assert_int_equal(etcd_store_lease(store, 0x1b)->read_ms, TIME_UNKNOWN);
+	assert_int_equal(etcd_store_leases(store), 1);
+	etcd_store_free(store);
+}
+
 /* ---- what an answer about a lease means ---- */
 
 static struct etcd_lease unread_lease(void)
@@ -628,6 +652,7 @@ int main(void)
 		cmocka_unit_test(test_told_early_is_told_right),
 		cmocka_unit_test(test_early_waits_for_what_is_whole),
 		cmocka_unit_test(test_leases_of_a_row_come_in_its_order),
+		cmocka_unit_test(test_a_longer_value_leaves_the_lease_alone),
 		cmocka_unit_test(test_leases_that_go_before_their_time),
 		cmocka_unit_test(test_a_lease_that_runs),
 		cmocka_unit_test(test_no_such_lease_and_one_that_ended),
