@@ -780,6 +780,41 @@ static void the_first_version_is_read(void **state)
 	memory_release(&old);
 }
 
+struct full_sink {
+	int calls, fails_at;
+};
+
+static int sink_until(void *arg, const void *mem, size_t len)
+{
+	struct full_sink *sink = arg;
+
+	(void)mem;
+	assert_true(len > 0);
+	return ++sink->calls == sink->fails_at ? ERR_IO : 0;
+}
+
+/* A disk that is full in the middle is asked no more. */
+static void a_failed_write_is_not_gone_on_with(void **state)
+{
+	struct full_sink sink = { .fails_at = 2 };
+	char head[MEMORY_HEAD_SIZE];
+	struct memory m;
+	int i;
+
+	(void)state;
+	memory_init(&m);
+	for (i = 0; i < 10000; i++) {
+		see_number(&m, i, i);
+		memory_settle_many(&m);
+	}
+	assert_int_equal(memory_write_to(&m, sink_until, &sink, head), ERR_IO);
+	assert_int_equal(sink.calls, 2);
+	sink = (struct full_sink){ .fails_at = -1 };
+	assert_int_equal(memory_write_to(&m, sink_until, &sink, head), 0);
+	assert_true(sink.calls > 2);
+	memory_release(&m);
+}
+
 static void an_empty_memory_is_a_file_too(void **state)
 {
 	struct memory m;
@@ -1386,6 +1421,7 @@ int main(void)
 		cmocka_unit_test(what_went_between_two_runs_is_free),
 		cmocka_unit_test(a_clock_that_is_set_back_takes_the_memory_along),
 		cmocka_unit_test(the_first_version_is_read),
+		cmocka_unit_test(a_failed_write_is_not_gone_on_with),
 		cmocka_unit_test(an_empty_memory_is_a_file_too),
 		cmocka_unit_test(the_checksum_is_crc_32),
 		cmocka_unit_test(a_cut_file_adds_nothing),
