@@ -119,6 +119,17 @@ class Program:
                 raise AssertionError(f"{what!r} did not come; the screen is\n{self.screen.text}\nlast: {self.raw[-300:]!r}")
             self.read(min(left, 0.2))
 
+    def keys_until(self, text, test, every=0.5):
+        """Types the text again and again, until the function of the screen is true."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            again = min(time.monotonic() + every, deadline)
+            self.keys(text)
+            while not test(self.screen) and (left := again - time.monotonic()) > 0 and self.poll() is None:
+                self.read(left)
+            if again >= deadline or self.poll() is not None or test(self.screen):
+                return self.wait(test, 0)
+
     def settle(self, quiet=0.15):
         while self.read(quiet):
             pass
