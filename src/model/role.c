@@ -283,21 +283,51 @@ const struct hidden *role_witness_hidden(const struct role_view *view, size_t i)
 		       : snapshot_hides(view->sources[i], view->role->witnesses[i]);
 }
 
-/* Whether a witness that is there would be seen: its source is looked at, can be read, and hides
- * nothing of that id. */
-static bool witness_seen(const struct role_view *view, size_t i)
+static bool is_standby(const struct snapshot *snap)
 {
-	return is_readable(view->sources[i]) && !role_witness_hidden(view, i);
+	return snap->self && singleton_int(snap->self->s, DETAIL_IN_RECOVERY, 0) == 1;
+}
+
+enum witness_sight role_witness_sight(const struct role_view *view, size_t i)
+{
+	const struct row *row = view->witnesses[i];
+
+	if (!view->sources[i])
+		return SIGHT_UNKNOWN_SOURCE;
+	if (!is_readable(view->sources[i]))
+		return SIGHT_UNREAD;
+	if (is_standby(view->sources[i]) && !(row && singleton_holder(row->s)))
+		return SIGHT_STANDBY;
+	if (row)
+		return SIGHT_THERE;
+	return role_witness_hidden(view, i) ? SIGHT_HIDDEN : SIGHT_ABSENT;
+}
+
+const char *sight_word(enum witness_sight sight)
+{
+	static const char *const words[] = {
+		[SIGHT_THERE] = "there",
+		[SIGHT_ABSENT] = "absent",
+		[SIGHT_HIDDEN] = "hidden",
+		[SIGHT_STANDBY] = "standby",
+		[SIGHT_UNREAD] = "unread",
+		[SIGHT_UNKNOWN_SOURCE] = "no_source",
+	};
+
+	return words[sight];
 }
 
 /* Whether all witnesses could have been seen. */
 static bool all_seen(const struct role_view *view)
 {
+	enum witness_sight sight;
 	size_t i;
 
-	for (i = 0; i < view->role->n_witnesses; i++)
-		if (!witness_seen(view, i))
+	for (i = 0; i < view->role->n_witnesses; i++) {
+		sight = role_witness_sight(view, i);
+		if (sight != SIGHT_THERE && sight != SIGHT_ABSENT)
 			return false;
+	}
 	return true;
 }
 
@@ -328,6 +358,35 @@ static void role_hidden(const struct role_view *view, struct verdict_draft *out)
 			view->role->witnesses[i], h->what);
 		if (h->remedy)
 			verdict_advise(out, "To see it: %s.", h->remedy);
+	}
+}
+
+/* What a standby shows of locks is its own: the primary's are not among them. */
+static void role_standby(const struct role_view *view, struct verdict_draft *out)
+{
+	size_t i;
+
+	for (i = 0; i < view->role->n_witnesses; i++) {
+		const char *id = view->role->witnesses[i];
+		const struct snapshot *snap = view->sources[i];
+
+		if (!is_readable(snap) || !is_standby(snap))
+			continue;
+		if (role_witness_sight(view, i) == SIGHT_STANDBY)
+			verdict_add(out, FINDING_ON_STANDBY,
+				out->v.state == STATE_UNKNOWN ? SEVERITY_WARN : SEVERITY_INFO,
+				TIME_UNKNOWN,
+				"Whether anybody holds %s can't be told: %s reads a standby, which "
+				"does not show what is held on the primary.",
+				id, snap->source);
+		else
+			verdict_add(out, FINDING_ON_STANDBY, SEVERITY_INFO, TIME_UNKNOWN,
+				"%s is held on a standby: that excludes nobody on the primary.",
+				id);
+		verdict_advise(out,
+			"Point %s at the primary (target_session_attrs=read-write), and see there "
+			"who holds it.",
+			snap->source);
 	}
 }
 
@@ -377,13 +436,15 @@ void role_judge(const struct role_view *view, const struct remembered *past,
 		out->v.state = row->v.state;
 		out->v.state_since_us = row->v.state_since_us;
 	}
-	/* That one witness is free is no sign of the work when another can't be looked at. */
-	if (out->v.state == STATE_FREE && !all_seen(view)) {
+	/* That one witness is free, or switched off, is no sign of the work when another can't be
+	 * looked at. */
+	if ((out->v.state == STATE_FREE || out->v.state == STATE_SUSPENDED) && !all_seen(view)) {
 		out->v.state = STATE_UNKNOWN;
 		out->v.state_since_us = TIME_UNKNOWN;
 	}
 	role_missing(view, out);
 	role_hidden(view, out);
+	role_standby(view, out);
 	role_duplicate(view, out);
 	role_duplicate_past(past, thresholds, now_us, out);
 	if (mechanism != MECH_SOURCE)

@@ -39,10 +39,10 @@ struct thresholds;
 
 /*
  * Judges a role from its witnesses (see struct role_view): the state is the worst of those that can
- * be read, DUPLICATE when different processes hold it in two sources at once, and FREE only where
- * none can be held unseen; findings dup-holder, no-mechanism, hidden, unfenced-harmful, overkill;
- * fit. past tells of a duplicate that is over, which
- * stays a finding for a while; NULL: nothing is remembered.
+ * be read, DUPLICATE when different processes hold it in two sources at once, and FREE or SUSPENDED
+ * only where none can be held unseen; findings dup-holder, no-mechanism, hidden, on-standby,
+ * unfenced-harmful, overkill; fit. past tells of a duplicate that is over, which stays a finding
+ * for a while; NULL: nothing is remembered.
  */
 void role_judge(const struct role_view *view, const struct remembered *past,
 	const struct thresholds *thresholds, int64_t now_us, struct verdict_draft *out);
@@ -54,6 +54,19 @@ enum {
 
 /* "role/NAME" in buf, of ROLE_ID_MAX. */
 const char *role_id(char *buf, const struct role *role);
+
+/* What can be told of a role's witness: "there", "absent", ... as in JSON. */
+enum witness_sight {
+	SIGHT_THERE,   /* its row is there */
+	SIGHT_ABSENT,  /* there is no such row; it would be seen */
+	SIGHT_HIDDEN,  /* there is none, and its source may hide one (role_witness_hidden) */
+	SIGHT_STANDBY, /* nobody holds it where its source reads: a standby, which does not tell
+			  what is held on the primary */
+	SIGHT_UNREAD,  /* its source can't be read now, or was not yet */
+	SIGHT_UNKNOWN_SOURCE, /* no source of that name is looked at */
+};
+enum witness_sight role_witness_sight(const struct role_view *view, size_t i);
+const char *sight_word(enum witness_sight sight);
 /* What hides witness i, which is not there in a source that can be read; NULL: it would be seen.
  * Borrowed. */
 const struct hidden *role_witness_hidden(const struct role_view *view, size_t i);

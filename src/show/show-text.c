@@ -662,14 +662,18 @@ static void text_role_row(struct show *show, const struct role_view *view)
 /* A witness that is not there is told from one that can't be looked for. */
 static const char *text_witness_state(const struct role_view *view, size_t i)
 {
-	const struct snapshot *snap = view->sources[i];
+	static const char *const words[] = {
+		[SIGHT_ABSENT] = "not there",
+		[SIGHT_HIDDEN] = "hidden",
+		[SIGHT_STANDBY] = "not known (read on a standby)",
+		[SIGHT_UNREAD] = "not known",
+		[SIGHT_UNKNOWN_SOURCE] = "not known (no such source)",
+	};
+	enum witness_sight sight = role_witness_sight(view, i);
 
-	if (view->witnesses[i])
-		return state_word(board_state(snap, view->witnesses[i]))->word;
-	if (role_witness_hidden(view, i))
-		return "hidden";
-	return snap && (snap->state == SOURCE_OK || snap->state == SOURCE_DEGRADED) ? "not there"
-										    : "not known";
+	if (view->witnesses[i] && sight != SIGHT_STANDBY)
+		return state_word(board_state(view->sources[i], view->witnesses[i]))->word;
+	return words[sight];
 }
 
 static void text_role(struct show *show, const struct role_view *view)

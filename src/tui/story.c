@@ -403,14 +403,22 @@ static const char *missing_words(const struct role_view *view, size_t i)
 {
 	const struct snapshot *snap = view->sources[i];
 
-	if (!snap)
+	switch (role_witness_sight(view, i)) {
+	case SIGHT_UNKNOWN_SOURCE:
 		return "is in no source of this console";
-	if (snap->picture_ms == TIME_UNKNOWN)
-		return "is not known: its source was not read yet";
-	if (role_witness_hidden(view, i))
+	case SIGHT_UNREAD:
+		return snap->picture_ms == TIME_UNKNOWN
+			       ? "is not known: its source was not read yet"
+			       : "is not known: its source can't be read now";
+	case SIGHT_STANDBY:
+		return "is not known: its source reads a standby, not the primary";
+	case SIGHT_HIDDEN:
 		return "is not known: it is hidden from us";
-	return snap->n_hidden ? "is not there: nobody holds it, it never was, or it can't be seen"
-			      : "is not there: nobody holds it, or it never was";
+	default:
+		return snap->n_hidden
+			       ? "is not there: nobody holds it, it never was, or it can't be seen"
+			       : "is not there: nobody holds it, or it never was";
+	}
 }
 
 static void tell_witnesses(struct prose *p, const struct model *m, const struct role_view *view)

@@ -31,6 +31,7 @@ class Password(unittest.TestCase):
         self.assertIn("locks/", hidden)
         # Whoever took what can't be seen for free would be the second one.
         self.assertEqual([(role["name"], role["state"]) for role in answer["roles"]], [("far", "UNKNOWN"), ("near", "FREE")])
+        self.assertEqual([role["witnesses"][0]["sight"] for role in answer["roles"]], ["hidden", "absent"])
         self.assertIn("role grant-permission", doctor.out)
         self.assertIn("may not be read", doctor.out)
 

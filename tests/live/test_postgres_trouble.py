@@ -390,6 +390,25 @@ class Hanging(Trouble):
 
 
 class Standbys(Trouble):
+    def roles_through(self, standby):
+        """Nobody holds 6 here, and nothing of the primary's locks is seen; 5 is held here, for what that is worth."""
+        with Home() as home:
+            home.write_config(f'''
+sources:
+  pg: {{kind: postgres, conninfo: "{standby.conninfo()}"}}
+roles:
+  away: {{witnesses: ["pg/postgres:6"]}}
+  here: {{witnesses: ["pg/postgres:5"]}}
+''')
+            away, here = home.baton("list", "--json").json["roles"]
+            told = home.baton("show", "role/away").out
+        self.assertEqual((away["state"], here["state"]), ("UNKNOWN", "HELD"))
+        self.assertEqual([(f["code"], f["severity"]) for f in away["findings"]], [("on-standby", "warn")])
+        self.assertIn("on-standby", codes(here))
+        self.assertEqual([w["sight"] for w in away["witnesses"] + here["witnesses"]], ["standby", "there"])
+        self.assertNotIn("not there", told)
+        self.assertIn("on a standby", told)
+
     def test_a_standby_its_promotion_and_two_primaries(self):
         with Postgres() as first, first.standby() as second:
             wait_until(lambda: second.psql("select pg_is_in_recovery()") == [("t",)])
@@ -416,6 +435,7 @@ class Standbys(Trouble):
             session.run("select pg_advisory_lock(5)")
             result, _ = ask(second.conninfo())
             self.assertIn("on-standby", codes(row(result.json, "postgres:5", "pg")))
+            self.roles_through(second)
             # two writable servers of one origin
             second.promote()
             with Home() as home:

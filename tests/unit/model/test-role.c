@@ -12,7 +12,8 @@
 
 static struct draft *draft;
 static struct verdict_draft verdict;
-static struct row *judged; /* the role itself, as it was judged last */
+static struct row *judged;           /* the role itself, as it was judged last */
+static enum witness_sight sights[2]; /* of its witnesses then */
 
 static int make_draft(void **state)
 {
@@ -105,6 +106,7 @@ struct side {
 	bool absent;       /* there is no such row */
 	bool prepared;     /* held by a prepared transaction */
 	const char *hides; /* what its source hides: how paths begin */
+	bool standby;      /* its source reads a standby */
 };
 
 static struct row *side_row(const struct side *side, const char *path)
@@ -123,6 +125,16 @@ static struct row *side_row(const struct side *side, const char *path)
 	return row_new(draft_finish(draft), &verdict);
 }
 
+/* The source's own row. */
+static struct row *self_row(const struct side *side)
+{
+	draft_begin(draft, MECH_SOURCE, "s", "", 0);
+	if (side->standby)
+		draft_int(draft, DETAIL_IN_RECOVERY, 1);
+	verdict_draft_begin(&verdict);
+	return row_new(draft_finish(draft), &verdict);
+}
+
 static enum state judge(const struct side *x, const struct side *y)
 {
 	static const char *const ids[] = { "s/1", "s/2" };
@@ -130,12 +142,17 @@ static enum state judge(const struct side *x, const struct side *y)
 	const struct role role = { .name = "r", .witnesses = ids, .n_witnesses = 2 };
 	const struct hidden hidden[] = { { "Leases in ops", "a Role", x->hides, NULL },
 		{ "Leases in ops", "a Role", y->hides, NULL } };
-	struct snapshot one = {
-		.source = "s", .state = x->source, .hidden = &hidden[0], .n_hidden = 1
-	};
-	struct snapshot two = {
-		.source = "s", .state = y->source, .hidden = &hidden[1], .n_hidden = 1
-	};
+	struct row *selves[] = { self_row(x), self_row(y) };
+	struct snapshot one = { .source = "s",
+		.state = x->source,
+		.self = selves[0],
+		.hidden = &hidden[0],
+		.n_hidden = 1 };
+	struct snapshot two = { .source = "s",
+		.state = y->source,
+		.self = selves[1],
+		.hidden = &hidden[1],
+		.n_hidden = 1 };
 	struct row *rows[] = { side_row(x, "1"), side_row(y, "2") };
 	const struct row *witnesses[] = { rows[0], rows[1] };
 	const struct snapshot *sources[] = { &one, &two };
@@ -143,8 +160,12 @@ static enum state judge(const struct side *x, const struct side *y)
 
 	verdict_draft_begin(&verdict);
 	role_judge(&view, NULL, &thresholds, 0, &verdict);
+	sights[0] = role_witness_sight(&view, 0);
+	sights[1] = role_witness_sight(&view, 1);
 	row_unref(rows[0]);
 	row_unref(rows[1]);
+	row_unref(selves[0]);
+	row_unref(selves[1]);
 	row_unref(judged);
 	draft_begin(draft, MECH_SOURCE, "role", "r", 1);
 	judged = row_new(draft_finish(draft), &verdict);
@@ -262,6 +283,50 @@ static void a_role_is_not_free_by_what_is_hidden(void **state)
 	assert_int_equal(judge(&vacant, &dark), STATE_UNKNOWN);
 }
 
+/* A standby shows no lock of the primary. */
+static void a_role_is_not_free_by_what_a_standby_shows(void **state)
+{
+	struct side away = { .absent = true, .source = SOURCE_OK, .standby = true };
+	struct side vacant = { .state = STATE_FREE, .source = SOURCE_OK }, behind = vacant;
+	struct side held = { "a", "1", NULL, .state = STATE_HELD, .source = SOURCE_OK };
+	struct side misrouted = held;
+
+	(void)state;
+	behind.standby = misrouted.standby = true;
+	assert_int_equal(judge(&vacant, &away), STATE_UNKNOWN);
+	assert_int_equal(judged->v.n_findings, 1);
+	assert_int_equal(judged->v.findings[0].code, FINDING_ON_STANDBY);
+	assert_int_equal(judged->v.findings[0].severity, SEVERITY_WARN);
+	assert_true(judged->v.needs_attention);
+	assert_int_equal(sights[0], SIGHT_THERE);
+	assert_int_equal(sights[1], SIGHT_STANDBY);
+	assert_int_equal(judge(&away, &away), STATE_UNKNOWN);
+	/* Also of a table's row, which comes late. */
+	assert_int_equal(judge(&vacant, &behind), STATE_UNKNOWN);
+	assert_int_equal(judge(&held, &away), STATE_HELD);
+	assert_int_equal(judged->v.findings[0].severity, SEVERITY_INFO);
+	assert_int_equal(judge(&vacant, &misrouted), STATE_HELD);
+	assert_int_equal(judged->v.findings[0].code, FINDING_ON_STANDBY);
+	assert_int_equal(sights[1], SIGHT_THERE);
+}
+
+/* That work is switched off is known only where all could be seen. */
+static void a_role_is_not_suspended_by_what_is_hidden(void **state)
+{
+	struct side off = { .state = STATE_SUSPENDED, .source = SOURCE_OK };
+	struct side dark = { .absent = true, .source = SOURCE_OK, .hides = "2" };
+
+	(void)state;
+	assert_int_equal(judge(&off, &dark), STATE_UNKNOWN);
+	assert_int_equal(sights[1], SIGHT_HIDDEN);
+	dark.hides = NULL;
+	assert_int_equal(judge(&off, &dark), STATE_SUSPENDED);
+	assert_int_equal(sights[1], SIGHT_ABSENT);
+	dark.source = SOURCE_FAILING;
+	assert_int_equal(judge(&off, &dark), STATE_UNKNOWN);
+	assert_int_equal(sights[1], SIGHT_UNREAD);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +337,8 @@ int main(void)
 		cmocka_unit_test(the_worst_that_can_be_read),
 		cmocka_unit_test(no_mechanism_is_said_when_all_could_be_seen),
 		cmocka_unit_test(a_role_is_not_free_by_what_is_hidden),
+		cmocka_unit_test(a_role_is_not_free_by_what_a_standby_shows),
+		cmocka_unit_test(a_role_is_not_suspended_by_what_is_hidden),
 	};
 
 	return cmocka_run_group_tests(tests, make_draft, free_draft);

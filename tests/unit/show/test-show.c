@@ -254,7 +254,7 @@ static void test_json_list(void **state)
 	expect(root, "roles.0.fenced", "null");
 	expect(root, "roles.0.witnesses.0",
 		"{\"holder\":\"worker-1\",\"id\":\"pg/"
-		"app:-42\",\"source\":\"pg\",\"state\":\"STUCK\"}");
+		"app:-42\",\"sight\":\"there\",\"source\":\"pg\",\"state\":\"STUCK\"}");
 	json_decref(root);
 	root = parse(list(board, &show_json, UINT32_C(1) << STATE_FREE));
 	assert_int_equal(json_array_size(at(root, "singletons")), 2);
