@@ -126,6 +126,28 @@ class Interrupted(unittest.TestCase):
                                   capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=110)
             self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_what_was_missing_and_has_come_is_configured_anew(self):
+        """Packages of the tests that were installed after the first build: the build knows them then, and asks nothing twice."""
+        with tempfile.TemporaryDirectory(prefix="baton-late-") as folder:
+            log = os.path.join(folder, "build", "log")
+
+            def script(name, line):
+                with open(os.path.join(folder, name), "w", encoding="ascii") as out:
+                    out.write(f"#!/bin/sh\n{line}\n")
+                os.chmod(os.path.join(folder, name), stat.S_IRWXU)
+
+            def configured(found):
+                script("configure", "echo configured >> log; touch Makefile")
+                script("pkg-config", found)
+                done = subprocess.run(["bash", "-c", f'source <(sed "\\$d" {TOP}/bootstrap); top={folder}; lock_tree;'
+                                       f" PATH={folder}:$PATH; configure_in {folder}/build"],
+                                      capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with open(log, encoding="ascii") as lines:
+                    return len(lines.readlines())
+
+            self.assertEqual([configured("exit 1"), configured("exit 1"), configured("echo 1.1.7"), configured("echo 1.1.7")], [1, 1, 2, 2])
+
 
 if __name__ == "__main__":
     unittest.main()
