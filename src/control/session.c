@@ -705,6 +705,7 @@ static bool session_rest(struct session *s)
 	int64_t next = started + (failures ? session_backoff_ms(s) : s->config->interval_ms);
 	bool stop = false, paused = false;
 
+	memory_rest(&s->memory);
 	for (;;) {
 		int64_t now, work = session_work(s, false), due = picture_due_ms(&s->picture);
 		int64_t rest = paused ? INT64_MAX : due < next ? due : next;

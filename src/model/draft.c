@@ -36,6 +36,7 @@ struct draft_details {
 
 struct draft_claim {
 	enum claim_kind kind;
+	uint8_t follows;
 	uint32_t position;
 	size_t identity, key; /* offsets into the texts */
 	struct draft_details details;
@@ -209,11 +210,129 @@ void draft_lease_known(struct draft *d, int64_t known_ms)
 	d->lease_known_ms = known_ms;
 }
 
+/* ---- details that follow from other facts ---- */
+
+/* Whether a text is a number as etcd's clients write it: in hexadecimal without zeros before it. */
+static bool is_hex_of(const char *text, uint64_t number)
+{
+	uint64_t value = 0;
+	int digits;
+
+	if (*text == '0' && text[1])
+		return false;
+	for (digits = 0; text[digits]; digits++) {
+		char c = text[digits];
+
+		if (digits == 16 || !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+			return false;
+		value = value << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+	}
+	return digits && value == number;
+}
+
+/* Whether a claim's key is that of a revision: "rev:1482". */
+static bool is_revision_key(const char *key, int64_t revision)
+{
+	uint64_t value = 0;
+	int digits;
+
+	if (strncmp(key, "rev:", 4) != 0 || key[4] == '0')
+		return false;
+	key += 4;
+	for (digits = 0; digits < 18 && key[digits] >= '0' && key[digits] <= '9'; digits++)
+		value = value * 10 + (uint64_t)(key[digits] - '0');
+	return digits && !key[digits] && (int64_t)value == revision;
+}
+
+static const struct draft_detail *draft_own(
+	const struct draft *d, const struct draft_claim *c, enum detail_id id)
+{
+	const struct draft_detail *own = d->details + c->details.first;
+	size_t i;
+
+	for (i = 0; i < c->details.n; i++)
+		if (own[i].id == id && !own[i].hidden)
+			return &own[i];
+	return NULL;
+}
+
+/* The claim's first detail is a key: how it follows, if it does. */
+static uint8_t draft_key_follows(
+	const struct draft *d, const struct draft_claim *c, const struct draft_detail *key)
+{
+	const char *path = d->texts.s + d->head.path_at, *text = d->texts.s + key->value;
+	const struct draft_detail *lease = draft_own(d, c, DETAIL_LEASE);
+	size_t len = strlen(path);
+
+	if (!key->text || !len || strncmp(text, path, len) != 0)
+		return 0;
+	if (!text[len])
+		return FOLLOWS_KEY_PATH;
+	return lease && text[len] == '/' && is_hex_of(text + len + 1, (uint64_t)lease->value)
+		       ? FOLLOWS_KEY_LEASE
+		       : 0;
+}
+
+/* The text goes: the claim's other texts behind it move up. */
+static void draft_cut_text(struct draft *d, const struct draft_claim *c, size_t at)
+{
+	size_t len = strlen(d->texts.s + at) + 1, i;
+
+	memmove(d->texts.s + at, d->texts.s + at + len, d->texts.len - at - len);
+	str_truncate(&d->texts, d->texts.len - len);
+	for (i = 0; i < c->details.n; i++) {
+		struct draft_detail *other = &d->details[c->details.first + i];
+
+		if (other->text && other->value > (int64_t)at)
+			other->value -= (int64_t)len;
+	}
+}
+
+static void draft_cut_details(struct draft *d, struct draft_claim *c, size_t from, size_t n)
+{
+	struct draft_detail *own = d->details + c->details.first;
+
+	memmove(own + from, own + from + n, (c->details.n - from - n) * sizeof(*own));
+	c->details.n -= n;
+	d->n_details -= n;
+}
+
+/*
+ * Leaves out what follows. When the claim is whole: its details, and its texts, are the last ones.
+ */
+static void draft_end_claim(struct draft *d)
+{
+	struct draft_claim *c = d->last == LAST_CLAIM ? &d->claims[d->n_claims - 1] : NULL;
+	const struct draft_detail *own = c ? d->details + c->details.first : NULL;
+	const char *key = c ? d->texts.s + c->key : NULL;
+	uint8_t by_key;
+	size_t n = 1;
+
+	if (!c || !c->details.n || own->id != DETAIL_KEY || own->hidden || d->texts.full)
+		return;
+	by_key = draft_key_follows(d, c, own);
+	if (n < c->details.n && own[n].id == DETAIL_CREATE_REVISION && !own[n].hidden &&
+		is_revision_key(key, own[n].value)) {
+		c->follows |= FOLLOWS_CREATED;
+		n++;
+		if (n < c->details.n && own[n].id == DETAIL_MOD_REVISION && !own[n].hidden &&
+			own[n].value == own[n - 1].value) {
+			c->follows |= FOLLOWS_WRITTEN;
+			n++;
+		}
+	}
+	c->follows |= by_key;
+	if (by_key)
+		draft_cut_text(d, c, (size_t)own->value);
+	draft_cut_details(d, c, by_key ? 0 : 1, by_key ? n : n - 1);
+}
+
 void draft_claim(struct draft *d, enum claim_kind kind, const void *identity, size_t identity_len,
 	const char *key)
 {
 	struct draft_claim *c;
 
+	draft_end_claim(d);
 	MEM_GROW(d->claims, d->n_claims, d->cap_claims);
 	c = &d->claims[d->n_claims++];
 	*c = (struct draft_claim){ .kind = kind, .details.first = d->n_details };
@@ -237,6 +356,7 @@ void draft_run(struct draft *d, const struct run *run)
 {
 	struct draft_run *r;
 
+	draft_end_claim(d);
 	MEM_GROW(d->runs, d->n_runs, d->cap_runs);
 	r = &d->runs[d->n_runs++];
 	*r = (struct draft_run){
@@ -442,7 +562,9 @@ static uint64_t draft_hash(const struct draft *d)
 	 * phase. */
 	hash = draft_mix(hash, (uint64_t)singleton_lease_phase(&d->head));
 	for (i = 0; i < d->n_claims; i++) {
-		hash = draft_mix(hash, (uint64_t)d->claims[i].kind << 32 | d->claims[i].details.n);
+		hash = draft_mix(hash, (uint64_t)d->claims[i].kind << 40 |
+					       (uint64_t)d->claims[i].follows << 32 |
+					       d->claims[i].details.n);
 		hash = draft_mix(hash, d->claims[i].position);
 	}
 	for (i = 0; i < d->n_runs; i++)
@@ -489,6 +611,7 @@ static void draft_fill_claims(
 
 		to[i] = (struct claim){
 			.kind = from->kind,
+			.follows = from->follows,
 			.n_details = (uint16_t)from->details.n,
 			.position = from->position,
 			.identity_at = draft_behind(&to[i], texts + from->identity),
@@ -579,7 +702,7 @@ static void draft_fill_more(
 
 /* One block: the singleton, its claims and details, what it has more, and behind all the texts, of
  * which the first is its id. */
-struct singleton *draft_finish(struct draft *d)
+static struct singleton *draft_make(const struct draft *d)
 {
 	struct draft_places at = draft_places(d);
 	char *block = xmalloc(at.end), *texts = block + at.texts;
@@ -603,4 +726,11 @@ struct singleton *draft_finish(struct draft *d)
 	s->id = texts;
 	s->more = at.more ? more : &no_more;
 	return s;
+}
+
+struct singleton *draft_finish(struct draft *d)
+{
+	draft_end_claim(d);
+	d->last = LAST_OWN;
+	return draft_make(d);
 }

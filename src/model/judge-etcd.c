@@ -19,6 +19,19 @@ static bool has_no_lease(const struct claim *c)
 	return !lease || (!lease->hidden && lease->i == 0);
 }
 
+/* The key of a claim as evidence. */
+static void judge_key_evidence(struct judging *j, const struct claim *c)
+{
+	const struct detail *key;
+	struct details details;
+
+	details_init(&details);
+	details_of_claim(&details, j->s, c);
+	key = details_find(&details, DETAIL_KEY);
+	verdict_evidence_text(j->out, DETAIL_KEY, key && !key->hidden ? key->s : "");
+	details_release(&details);
+}
+
 static void judge_no_lease(struct judging *j)
 {
 	const struct claim *c, *waiting = NULL;
@@ -37,7 +50,7 @@ static void judge_no_lease(struct judging *j)
 			"Find out who wrote it and whether that process works; then delete this "
 			"one "
 			"key, guarded by its create_revision. Waiting does not help.");
-		verdict_evidence_text(j->out, DETAIL_KEY, claim_text(j->holder, DETAIL_KEY, ""));
+		judge_key_evidence(j, j->holder);
 		return;
 	}
 	while (!waiting && (c = singleton_claim(j->s, CLAIM_WAITER, &pos)) != NULL)
@@ -49,7 +62,7 @@ static void judge_no_lease(struct judging *j)
 		judging_who(who, waiting));
 	verdict_advise(j->out,
 		"Delete that one key, guarded by its create_revision, before the next hand-over.");
-	verdict_evidence_text(j->out, DETAIL_KEY, claim_text(waiting, DETAIL_KEY, ""));
+	judge_key_evidence(j, waiting);
 }
 
 static void advise_stale(struct judging *j)

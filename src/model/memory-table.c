@@ -137,6 +137,7 @@ enum {
 	OPEN = INT32_MIN, /* the bit in a place */
 	LOG_MOST = 256 * 1024 * 1024,
 	GARBAGE_LEAST = 256 * 1024,
+	REST_PART = 8, /* at rest older forms are no more than that part */
 	SPARE_MOST = UINT8_MAX,
 	SPARE_LATER =
 		10, /* what an entry grows by when it is seen for the first time in this run */
@@ -340,6 +341,13 @@ void memory_settle(struct memory *m)
 		memory_forget(m, m->n / 4 + 1);
 		log_compact(m);
 	}
+}
+
+void memory_rest(struct memory *m)
+{
+	memory_settle(m);
+	if (m->garbage > GARBAGE_LEAST && m->garbage > m->log_len / REST_PART)
+		log_compact(m);
 }
 
 void memory_settle_many(struct memory *m)

@@ -132,7 +132,10 @@ struct remembered *memory_find(struct memory *m, const char *id);
  * takes twice the room, and more.
  */
 void memory_settle(struct memory *m);
-/* The same where many are open, and else nothing. */
+/* The same before it is left alone for a while: also what is left of older forms goes, where it is
+ * much. */
+void memory_rest(struct memory *m);
+/* The same as memory_settle where many are open, and else nothing. */
 void memory_settle_many(struct memory *m);
 
 /*

@@ -130,7 +130,9 @@ static void put_claims(struct record_writer *w, const struct row *row)
 		[CLAIM_MEMBER] = "member" };
 	const struct singleton *s = row->s;
 	uint32_t n = most_of(w, s->n_claims), i;
+	struct details details;
 
+	details_init(&details);
 	put_open(w, NULL, '[');
 	for (i = 0; i < n; i++) {
 		const struct claim *c = &s->claims[i];
@@ -143,10 +145,12 @@ static void put_claims(struct record_writer *w, const struct row *row)
 			put_int(w, "position", c->position);
 		}
 		put_key(w, "detail");
-		put_details(w, claim_details(c), c->n_details);
+		details_of_claim(&details, s, c);
+		put_details(w, details.at, details.n);
 		put_close(w, '}');
 	}
 	put_close(w, ']');
+	details_release(&details);
 }
 
 static void put_schedule(struct record_writer *w, const struct row *row)

@@ -2,6 +2,7 @@
 
 #include "model/schedule.h"
 #include "model/singleton.h"
+#include "base/mem.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -173,6 +174,75 @@ static const struct detail *detail_find(const struct detail *details, size_t n, 
 		if (details[i].id == id)
 			return &details[i];
 	return NULL;
+}
+
+/* ---- details that follow ---- */
+
+enum {
+	FOLLOWS_MOST = 3, /* key, create_revision, mod_revision */
+	KEY_MOST = 1024 * 1024 * 1024,
+	REVISION_AT = 4 /* in a claim's key, behind "rev:" */
+};
+
+void details_init(struct details *list)
+{
+	memset(list, 0, sizeof(*list));
+	str_init(&list->text, KEY_MOST);
+}
+
+void details_release(struct details *list)
+{
+	free(list->made);
+	str_release(&list->text);
+	details_init(list);
+}
+
+static void details_make_key(struct details *list, const struct singleton *s, const struct claim *c)
+{
+	str_clear(&list->text);
+	str_add(&list->text, singleton_path(s));
+	if (c->follows & FOLLOWS_KEY_LEASE)
+		str_addf(&list->text, "/%" PRIx64, (uint64_t)claim_int(c, DETAIL_LEASE, 0));
+	list->made[list->n++] = (struct detail){ .id = DETAIL_KEY, .s = list->text.s };
+}
+
+static void details_make_revision(struct details *list, enum detail_id id, const struct claim *c)
+{
+	list->made[list->n++] =
+		(struct detail){ .id = id, .i = strtoll(claim_key(c) + REVISION_AT, NULL, 10) };
+}
+
+void details_of_claim(struct details *list, const struct singleton *s, const struct claim *c)
+{
+	const struct detail *kept = claim_details(c);
+	size_t n_kept = c->n_details;
+
+	list->n = n_kept;
+	list->at = kept;
+	if (!c->follows)
+		return;
+	if (list->cap < n_kept + FOLLOWS_MOST) {
+		list->cap = n_kept + FOLLOWS_MOST;
+		list->made = xrealloc(list->made, list->cap, sizeof(*list->made));
+	}
+	list->n = 0;
+	/* A key that does not follow stands first all the same. */
+	if (c->follows & (FOLLOWS_KEY_PATH | FOLLOWS_KEY_LEASE))
+		details_make_key(list, s, c);
+	else if (n_kept-- > 0)
+		list->made[list->n++] = *kept++;
+	if (c->follows & FOLLOWS_CREATED)
+		details_make_revision(list, DETAIL_CREATE_REVISION, c);
+	if (c->follows & FOLLOWS_WRITTEN)
+		details_make_revision(list, DETAIL_MOD_REVISION, c);
+	memcpy(list->made + list->n, kept, n_kept * sizeof(*kept));
+	list->n += n_kept;
+	list->at = list->made;
+}
+
+const struct detail *details_find(const struct details *list, enum detail_id id)
+{
+	return detail_find(list->at, list->n, id);
 }
 
 const struct detail *claim_detail(const struct claim *c, enum detail_id id)

@@ -1,6 +1,7 @@
 #ifndef MODEL_SINGLETON_H
 #define MODEL_SINGLETON_H
 
+#include "base/str.h"
 #include "model/run.h"
 #include "model/words.h"
 
@@ -39,6 +40,8 @@ enum claim_kind {
  */
 struct claim {
 	enum claim_kind kind : 8;
+	uint8_t follows; /* details that are kept nowhere, since they follow from other facts: enum
+			    claim_follows */
 	uint16_t n_details;
 	uint32_t position; /* waiters: from 1; 0 where the system has no order */
 	uint32_t identity_at, key_at, details_at;
@@ -56,11 +59,22 @@ static inline const char *claim_key(const struct claim *c)
 	return (const char *)c + c->key_at;
 }
 
-/* Its own facts, n_details of them. */
+/* Its own facts, n_details of them: all that are kept. details_of_claim has those that follow. */
 static inline const struct detail *claim_details(const struct claim *c)
 {
 	return (const struct detail *)(const void *)((const char *)c + c->details_at);
 }
+
+/*
+ * What a hundred thousand candidates of etcd have in common. Of a claim whose key is "rev:N", and
+ * whose details begin with these in this order.
+ */
+enum claim_follows {
+	FOLLOWS_KEY_PATH = 1,  /* DETAIL_KEY: the singleton's path */
+	FOLLOWS_KEY_LEASE = 2, /* the same, a slash, and DETAIL_LEASE: as etcd's clients write it */
+	FOLLOWS_CREATED = 4,   /* DETAIL_CREATE_REVISION: N */
+	FOLLOWS_WRITTEN = 8,   /* DETAIL_MOD_REVISION: N too */
+};
 
 #define TIME_UNKNOWN INT64_MIN
 
@@ -150,8 +164,27 @@ uint32_t singleton_runs(const struct singleton *s, enum tristate alive);
 void singleton_holder_words(const struct singleton *s, char *buf, size_t size);
 
 /*
+ * All details of a claim, in the order in which they were told: room that is used again. Begin with
+ * details_init; at is valid until the next details_of_claim, or details_release.
+ */
+struct details {
+	const struct detail *at;
+	size_t n;
+	struct detail *made; /* owned, as is the text of one of them */
+	size_t cap;
+	struct str text;
+};
+void details_init(struct details *list);
+void details_release(struct details *list);
+/* Of a claim of this singleton. Where none only follows, nothing is copied. */
+void details_of_claim(struct details *list, const struct singleton *s, const struct claim *c);
+/* The first of that id, or NULL; a hidden one is returned as well. */
+const struct detail *details_find(const struct details *list, enum detail_id id);
+
+/*
  * The first detail of that id, or NULL: of a claim, of the singleton, of a run, of a pod.
- * A hidden detail is returned: ask for it before you use the value.
+ * A hidden detail is returned: ask for it before you use the value. Those of a claim that may
+ * follow from other facts (DETAIL_KEY, the revisions) are found by details_of_claim only.
  */
 const struct detail *claim_detail(const struct claim *c, enum detail_id id);
 const struct detail *singleton_detail(const struct singleton *s, enum detail_id id);

@@ -11,6 +11,7 @@ struct show_json_state {
 	struct json_writer j;
 	bool sections;             /* inside a list of items, not an object of its own */
 	const struct singleton *s; /* whose claims are told; NULL: a source's members */
+	struct details details;    /* of the claim that is told */
 };
 
 static struct json_writer *json_of(struct show *show)
@@ -19,6 +20,7 @@ static struct json_writer *json_of(struct show *show)
 		struct show_json_state *state = xcalloc(1, sizeof(*state));
 
 		jw_init(&state->j, show->out);
+		details_init(&state->details);
 		show->state = state;
 	}
 	return &((struct show_json_state *)show->state)->j;
@@ -26,8 +28,12 @@ static struct json_writer *json_of(struct show *show)
 
 static void js_free(struct show *show)
 {
+	struct show_json_state *state = show->state;
+
 	out_char(show->out, '\n');
-	free(show->state);
+	if (state)
+		details_release(&state->details);
+	free(state);
 	show->state = NULL;
 }
 
@@ -60,6 +66,7 @@ static void js_part(const struct show *show, struct show *copy)
 
 	*state = *(const struct show_json_state *)show->state;
 	state->j.out = copy->out;
+	details_init(&state->details);
 	copy->state = state;
 }
 
@@ -67,6 +74,7 @@ static void js_part(const struct show *show, struct show *copy)
 static void js_joined(struct show *show, struct show *copy)
 {
 	(void)show;
+	details_release(&((struct show_json_state *)copy->state)->details);
 	free(copy->state);
 }
 
@@ -217,8 +225,10 @@ static struct js_always js_always(enum mechanism mechanism)
 	}
 }
 
-static void js_absent(struct show *show, const struct singleton *s, const struct claim *claim)
+/* Behind the details of the claim that is told. */
+static void js_absent(struct show *show, const struct singleton *s)
 {
+	const struct details *told = &((struct show_json_state *)show->state)->details;
 	const struct js_always always = js_always(s->mechanism);
 	struct json_writer *j = json_of(show);
 	size_t i;
@@ -228,7 +238,7 @@ static void js_absent(struct show *show, const struct singleton *s, const struct
 		 * holder. */
 		const struct detail *d = singleton_detail(s, always.ids[i]);
 
-		if (claim_detail(claim, always.ids[i]))
+		if (details_find(told, always.ids[i]))
 			continue;
 		jw_key(j, detail_word(always.ids[i])->word);
 		if (d)
@@ -382,21 +392,23 @@ static void js_claims_end(struct show *show, enum claim_kind kind)
 	jw_list_end(json_of(show));
 }
 
-static void js_claim(struct show *show, const struct claim *claim)
+static void js_claim(struct show *show, const struct singleton *s, const struct claim *claim)
 {
 	struct json_writer *j = json_of(show);
-	const struct singleton *s = ((struct show_json_state *)show->state)->s;
+	struct show_json_state *state = show->state;
+	struct details *details = &state->details;
 
 	jw_map(j);
 	jw_key_text(j, "identity", claim_identity(claim));
 	jw_key_text(j, "key", claim_key(claim));
 	if (claim->kind == CLAIM_WAITER)
 		jw_key_ms(j, "position", claim->position ? (int64_t)claim->position : INT64_MIN);
-	js_details_open(show, "detail", claim_details(claim), claim->n_details);
-	if (s)
-		js_absent(show, s, claim);
+	details_of_claim(details, s, claim);
+	js_details_open(show, "detail", details->at, details->n);
+	if (state->s)
+		js_absent(show, s);
 	jw_map_end(j);
-	js_hidden_names(show, claim_details(claim), claim->n_details);
+	js_hidden_names(show, details->at, details->n);
 	jw_map_end(j);
 }
 
@@ -585,11 +597,13 @@ void show_json_singleton(struct json_writer *j, const struct board *board,
 	struct show_json_state state = { .j = *j, .sections = true };
 	struct show show;
 
+	details_init(&state.details);
 	show_init(&show, &show_json, j->out, NULL, board);
 	show.whole = true;
 	show.state = &state;
 	show_singleton(&show, snap, row);
 	*j = state.j;
+	details_release(&state.details);
 }
 
 const struct show_ops show_json = {

@@ -469,7 +469,7 @@ static void text_claims(struct show *show, enum claim_kind kind, size_t n)
 		text_field(show, "holder", "nobody");
 }
 
-static void text_claim(struct show *show, const struct claim *claim)
+static void text_claim(struct show *show, const struct singleton *s, const struct claim *claim)
 {
 	static const char *const names[] = {
 		[CLAIM_HOLDER] = "holder",
@@ -478,6 +478,7 @@ static void text_claim(struct show *show, const struct claim *claim)
 		[CLAIM_MEMBER] = "member",
 	};
 	const struct show_text_state *state = show->state;
+	struct details details;
 	struct str line;
 
 	/* What holds a job are its runs, which are told as such. */
@@ -489,8 +490,11 @@ static void text_claim(struct show *show, const struct claim *claim)
 		str_addf(&line, "%" PRIu32 ". ", claim->position);
 	str_addf(&line, "%s   (%s)", claim_identity(claim), claim_key(claim));
 	text_field(show, names[claim->kind], line.s);
-	text_details(show, claim_details(claim), claim->n_details, TEXT_INDENT + 2);
 	str_release(&line);
+	details_init(&details);
+	details_of_claim(&details, s, claim);
+	text_details(show, details.at, details.n, TEXT_INDENT + 2);
+	details_release(&details);
 }
 
 static void text_claims_end(struct show *show, enum claim_kind kind)

@@ -255,7 +255,7 @@ static void walk_claims(struct show *show, const struct singleton *s, enum claim
 		return;
 	show->ops->claims(show, kind, singleton_count(s, kind));
 	while ((claim = singleton_claim(s, kind, &pos)))
-		show->ops->claim(show, claim);
+		show->ops->claim(show, s, claim);
 	show->ops->claims_end(show, kind);
 }
 

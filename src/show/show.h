@@ -68,7 +68,7 @@ struct show_ops {
 		struct show *show, const struct snapshot *snap, const struct row *row);
 	/* A run of claims of one kind, in their order; n may be 0. */
 	void (*claims)(struct show *show, enum claim_kind kind, size_t n);
-	void (*claim)(struct show *show, const struct claim *claim);
+	void (*claim)(struct show *show, const struct singleton *s, const struct claim *claim);
 	void (*claims_end)(struct show *show, enum claim_kind kind);
 	/* The runs of a job, the newest slot first, each with its pods; n may be 0. */
 	void (*runs)(struct show *show, const struct row *row, size_t n);

@@ -39,18 +39,33 @@ static bool read_name(struct etcd_target *t)
 	return t->single || len;
 }
 
+/* A key that was too long to be told whole names no key. */
+static bool read_key(const struct order *order, struct etcd_target *t)
+{
+	const struct detail *key;
+	struct details details;
+	bool good;
+
+	if (!t->claim)
+		return false;
+	details_init(&details);
+	details_of_claim(&details, order->s, t->claim);
+	key = details_find(&details, DETAIL_KEY);
+	good = key && !key->hidden && !text_unescape(&t->key, key->s) && t->key.len &&
+	       t->key.len < ETCD_VALUE_MAX;
+	details_release(&details);
+	return good;
+}
+
 bool etcd_target_read(const struct order *order, struct etcd_target *ret)
 {
 	struct etcd_target *t = ret;
-	const char *key;
 
 	*t = (struct etcd_target){ .single = order->s->mechanism == MECH_ETCD_KEY };
 	str_init(&t->key, ETCD_FIELD_MAX);
 	str_init(&t->name, ETCD_FIELD_MAX);
 	t->claim = singleton_claim_at(order->s, order->key);
-	key = t->claim ? claim_text(t->claim, DETAIL_KEY, NULL) : NULL;
-	/* A key that was too long to be told whole names no key. */
-	if (!key || text_unescape(&t->key, key) || !t->key.len || t->key.len >= ETCD_VALUE_MAX)
+	if (!read_key(order, t))
 		return false;
 	t->lease = claim_int(t->claim, DETAIL_LEASE, 0);
 	return read_revision(order->key, &t->create_revision) && read_name(t);

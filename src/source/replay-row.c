@@ -155,7 +155,10 @@ static void add_claims(struct replay_maker *m, const json_t *claims)
 
 static void copy_claims(struct replay_maker *m, const struct singleton *s)
 {
+	struct details details;
 	uint32_t i;
+
+	details_init(&details);
 
 	for (i = 0; i < s->n_claims; i++) {
 		const struct claim *c = &s->claims[i];
@@ -163,8 +166,10 @@ static void copy_claims(struct replay_maker *m, const struct singleton *s)
 		draft_claim(m->draft, c->kind, claim_identity(c), strlen(claim_identity(c)),
 			claim_key(c));
 		draft_position(m->draft, c->position);
-		copy_details(m, claim_details(c), c->n_details);
+		details_of_claim(&details, s, c);
+		copy_details(m, details.at, details.n);
 	}
+	details_release(&details);
 }
 
 /* ---- runs ---- */

@@ -488,26 +488,42 @@ int sim_etcd_tell(struct sim_source *s, struct round *r, struct err *err)
 
 /* ---- who is behind a claim ---- */
 
+/* The key of a claim as it is there now; NULL: it is gone, or was made anew. */
+static const struct sim_etcd_key *key_of_claim(
+	const struct sim_etcd *sim, const struct singleton *row, const struct claim *c)
+{
+	const struct sim_etcd_key *found = NULL;
+	const struct detail *key, *created;
+	struct details details;
+	struct str raw;
+
+	str_init(&raw, ETCD_VALUE_MAX);
+	details_init(&details);
+	details_of_claim(&details, row, c);
+	key = details_find(&details, DETAIL_KEY);
+	created = details_find(&details, DETAIL_CREATE_REVISION);
+	if (key && !key->hidden && created && !text_unescape(&raw, key->s))
+		found = sim_etcd_key(sim, raw.s, raw.len);
+	if (found && found->create_revision != created->i)
+		found = NULL;
+	details_release(&details);
+	str_release(&raw);
+	return found;
+}
+
 struct process *sim_etcd_behind(struct sim_source *s, const struct singleton *row, const char *key)
 {
 	const struct sim_etcd *sim = (const struct sim_etcd *)s->thing;
+	const struct sim_etcd_key *found;
 	struct process *p = NULL;
-	struct str raw;
 	uint32_t i;
 
-	str_init(&raw, ETCD_VALUE_MAX);
 	for (i = 0; i < row->n_claims; i++) {
-		const char *text = claim_text(&row->claims[i], DETAIL_KEY, NULL);
-		const struct sim_etcd_key *found;
-
-		str_clear(&raw);
-		if (!str_eq(claim_key(&row->claims[i]), key) || !text || text_unescape(&raw, text))
+		if (!str_eq(claim_key(&row->claims[i]), key))
 			continue;
-		found = sim_etcd_key(sim, raw.s, raw.len);
-		if (found && found->create_revision ==
-				     claim_int(&row->claims[i], DETAIL_CREATE_REVISION, 0))
+		found = key_of_claim(sim, row, &row->claims[i]);
+		if (found)
 			p = found->owner;
 	}
-	str_release(&raw);
 	return p;
 }

@@ -319,7 +319,9 @@ static void tell_details(
 static void tell_claims(struct prose *p, const struct model *m, const struct row *row)
 {
 	uint32_t i, n = row->s->n_claims;
+	struct details details;
 
+	details_init(&details);
 	/* A job's claims are its runs, which tell more. */
 	if (singleton_is_job(row->s)) {
 		story_job_runs(p, m, row->s);
@@ -338,8 +340,10 @@ static void tell_claims(struct prose *p, const struct model *m, const struct row
 		prose_rule(p);
 		prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%s%s  %s   %s", kind, place,
 			claim_identity(c), claim_key(c));
-		tell_details(p, m, claim_details(c), c->n_details);
+		details_of_claim(&details, row->s, c);
+		tell_details(p, m, details.at, details.n);
 	}
+	details_release(&details);
 	if (n > STORY_CLAIMS)
 		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM,
 			"%" PRIu32 " more: baton show %s --json lists all.", n - STORY_CLAIMS,

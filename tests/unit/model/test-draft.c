@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/mem.h"
 #include "model/draft.h"
 #include "model/verdict.h"
 #include "tests/unit/unit.h"
@@ -189,17 +190,143 @@ static void a_hundred_thousand_have_room(void **state)
 {
 	struct singleton *s = election(*state);
 	const struct claim *c = singleton_holder(s);
-	const char *texts = s->id, *last = claim_text(c, DETAIL_KEY, "");
+	const char *texts = s->id, *last = claim_key(c);
+	struct details details;
 
 	assert_string_equal(s->id, "ctl/elections/job-012345");
 	assert_string_equal(claim_identity(c), "node-00123");
 	assert_string_equal(claim_key(c), "rev:104711");
-	assert_string_equal(claim_text(c, DETAIL_KEY, ""), "elections/job-012345/694d8f1c2b7a5e03");
 	assert_int_equal(claim_int(c, DETAIL_LEASE, 0), 0x694d8f1c2b7a5e03);
-	assert_in_range(last + strlen(last) + 1 - (const char *)s, 1, 224);
-	assert_in_range(texts - (const char *)s, 1, 136);
+	details_init(&details);
+	details_of_claim(&details, s, c);
+	assert_int_equal(details.n, 4);
+	assert_string_equal(
+		details_find(&details, DETAIL_KEY)->s, "elections/job-012345/694d8f1c2b7a5e03");
+	assert_int_equal(details_find(&details, DETAIL_MOD_REVISION)->i, 104711);
+	details_release(&details);
+	assert_in_range(last + strlen(last) + 1 - (const char *)s, 1, 152);
+	assert_in_range(texts - (const char *)s, 1, 104);
 	assert_in_range(sizeof(struct row), 1, 72);
 	singleton_unref(s);
+}
+
+/* A claim of etcd as it is told, and whether any of its details is expected to be kept nowhere. */
+struct told_claim {
+	const char *key, *bound;
+	int64_t created, written, lease;
+	uint8_t follows;
+	bool late; /* the key is told behind the others */
+};
+
+static const struct told_claim told_claims[] = {
+	{ "e/a/1f", "rev:7", 7, 7, 0x1f, FOLLOWS_KEY_LEASE | FOLLOWS_CREATED | FOLLOWS_WRITTEN,
+		false },
+	{ "e/a/1f", "rev:7", 7, 9, 0x1f, FOLLOWS_KEY_LEASE | FOLLOWS_CREATED, false },
+	{ "e/a/1f", "rev:7", 8, 8, 0x1f, FOLLOWS_KEY_LEASE, false },
+	{ "e/a", "rev:7", 7, 7, 0x1f, FOLLOWS_KEY_PATH | FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "e/a/1F", "rev:7", 7, 7, 0x1f, FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "e/a/01f", "rev:7", 7, 7, 0x1f, FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "e/a/1e", "rev:7", 7, 7, 0x1f, FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "e/a/", "rev:7", 7, 7, 0, FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "e/a/0", "rev:7", 7, 7, 0, FOLLOWS_KEY_LEASE | FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "e/a/00", "rev:7", 7, 7, 0, FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "e/ab/1f", "rev:7", 7, 7, 0x1f, FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "e/a/1f/", "rev:7", 7, 7, 0x1f, FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "e/a/ffffffffffffffff", "rev:7", 7, 7, -1,
+		FOLLOWS_KEY_LEASE | FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "e/a/1ffffffffffffffff", "rev:7", 7, 7, -1, FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "", "rev:7", 7, 7, 0x1f, FOLLOWS_CREATED | FOLLOWS_WRITTEN, false },
+	{ "other", "rev:07", 7, 7, 0x1f, 0, false },
+	{ "other", "rev:7x", 7, 7, 0x1f, 0, false },
+	{ "other", "rev:", 0, 0, 0x1f, 0, false },
+	{ "other", "4711", 4711, 4711, 0x1f, 0, false },
+	{ "other", "rev:9223372036854775807", INT64_MAX, INT64_MAX, 0x1f, 0, false },
+	{ "e/a/1f", "rev:7", 7, 7, 0x1f, 0, true },
+};
+
+static void tell_claim(struct draft *d, const struct told_claim *told, bool hide_lease)
+{
+	draft_claim(d, CLAIM_WAITER, "somebody", 8, told->bound);
+	if (!told->late)
+		draft_text(d, DETAIL_KEY, told->key);
+	draft_int(d, DETAIL_CREATE_REVISION, told->created);
+	draft_int(d, DETAIL_MOD_REVISION, told->written);
+	draft_text(d, DETAIL_OTHER_KEY, "x/1");
+	if (hide_lease)
+		draft_hidden(d, DETAIL_LEASE);
+	else
+		draft_int(d, DETAIL_LEASE, told->lease);
+	if (told->late)
+		draft_text(d, DETAIL_KEY, told->key);
+	draft_text(d, DETAIL_OTHER_KEY, "x/2");
+}
+
+static void assert_told(
+	const struct details *details, const struct told_claim *told, bool hide_lease)
+{
+	const struct detail *at = details->at, *first = at + (told->late ? 0 : 1);
+	const struct detail *key = told->late ? at + 4 : at;
+
+	assert_int_equal(details->n, 6);
+	assert_int_equal(key->id, DETAIL_KEY);
+	assert_string_equal(key->s, told->key);
+	assert_int_equal(first[0].id, DETAIL_CREATE_REVISION);
+	assert_int_equal(first[0].i, told->created);
+	assert_int_equal(first[1].id, DETAIL_MOD_REVISION);
+	assert_int_equal(first[1].i, told->written);
+	assert_string_equal(first[2].s, "x/1");
+	assert_int_equal(first[3].id, DETAIL_LEASE);
+	assert_int_equal(first[3].hidden, hide_lease);
+	if (!hide_lease)
+		assert_int_equal(first[3].i, told->lease);
+	assert_string_equal(at[5].s, "x/2");
+}
+
+/* Alone, and as one of many; with a lease that is not shown nothing follows from it. */
+static void what_follows_is_told_as_it_came(void **state)
+{
+	size_t i, n = ARRAY_LEN(told_claims);
+	struct draft *d = *state;
+	struct singleton *s;
+	struct details details;
+
+	draft_begin(d, MECH_ETCD_ELECTION, "ctl", "e/a", 3);
+	for (i = 0; i < 2 * n; i++)
+		tell_claim(d, &told_claims[i % n], i >= n);
+	s = draft_finish(d);
+	details_init(&details);
+	for (i = 0; i < 2 * n; i++) {
+		const struct told_claim *told = &told_claims[i % n];
+
+		details_of_claim(&details, s, &s->claims[i]);
+		assert_told(&details, told, i >= n);
+		assert_string_equal(claim_identity(&s->claims[i]), "somebody");
+		assert_string_equal(claim_key(&s->claims[i]), told->bound);
+		assert_int_equal(s->claims[i].follows,
+			i < n ? told->follows : told->follows & ~FOLLOWS_KEY_LEASE);
+	}
+	details_release(&details);
+	singleton_unref(s);
+}
+
+/* What follows from other facts changes with them, and so does the hash. */
+static void what_follows_counts_in_the_hash(void **state)
+{
+	size_t i, k, n = ARRAY_LEN(told_claims);
+	uint64_t hash[ARRAY_LEN(told_claims)];
+	struct draft *d = *state;
+
+	for (i = 0; i < n; i++) {
+		struct singleton *s;
+
+		draft_begin(d, MECH_ETCD_ELECTION, "ctl", "e/a", 3);
+		tell_claim(d, &told_claims[i], false);
+		s = draft_finish(d);
+		hash[i] = s->hash;
+		singleton_unref(s);
+		for (k = 0; k < i; k++)
+			assert_int_not_equal(hash[i], hash[k]);
+	}
 }
 
 static void what_few_have_takes_nothing_of_the_others(void **state)
@@ -234,6 +361,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(keeps_every_fact, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(
+			what_follows_is_told_as_it_came, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(
+			what_follows_counts_in_the_hash, make_draft, free_draft),
 		cmocka_unit_test_setup_teardown(one_draft_makes_many, make_draft, free_draft),
 		cmocka_unit_test_setup_teardown(
 			only_facts_count_in_the_hash, make_draft, free_draft),

@@ -246,8 +246,10 @@ static void print_details(const struct detail *details, size_t n)
 
 static void print_row(const struct singleton *s)
 {
+	struct details details;
 	uint32_t i;
 
+	details_init(&details);
 	printf("%s name=%s", s->id, s->more->name ? s->more->name : "-");
 	print_details(singleton_details(s), s->n_details);
 	for (i = 0; i < s->n_claims; i++) {
@@ -256,8 +258,10 @@ static void print_row(const struct singleton *s)
 		printf("  %s %" PRIu32 " \"%s\" [%s]",
 			c->kind == CLAIM_HOLDER ? "holder" : "waiter", c->position,
 			claim_identity(c), claim_key(c));
-		print_details(claim_details(c), c->n_details);
+		details_of_claim(&details, s, c);
+		print_details(details.at, details.n);
 	}
+	details_release(&details);
 }
 
 void fake_round_print(const struct round *r)
