@@ -199,8 +199,8 @@ void round_hidden_clear(struct round *r)
 		hidden_release(&r->hidden[--r->n_hidden]);
 }
 
-void round_hidden_rows(
-	struct round *r, const char *what, const char *remedy, const char *rows, const char *except)
+void round_hidden_rows(struct round *r, const char *what, const char *remedy, const char *rows,
+	const char *const *except)
 {
 	const struct hidden hidden = { what, remedy, rows, except };
 

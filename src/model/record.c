@@ -244,6 +244,17 @@ static void find_changes(const struct record_writer *w, struct changes *c,
 
 /* ---- a snapshot ---- */
 
+static bool same_list(const char *const *a, const char *const *b)
+{
+	size_t i = 0;
+
+	if (!a || !b)
+		return a == b;
+	while (a[i] && b[i] && strcmp(a[i], b[i]) == 0)
+		i++;
+	return !a[i] && !b[i];
+}
+
 /* Where names are replaced, sentences are left out: one that changed is no news. */
 static bool same_hidden(
 	const struct record_writer *w, const struct snapshot *a, const struct snapshot *b)
@@ -256,7 +267,7 @@ static bool same_hidden(
 		if ((!w->redact && (!same_text(a->hidden[i].what, b->hidden[i].what) ||
 					   !same_text(a->hidden[i].remedy, b->hidden[i].remedy))) ||
 			!same_text(a->hidden[i].rows, b->hidden[i].rows) ||
-			!same_text(a->hidden[i].except, b->hidden[i].except))
+			!same_list(a->hidden[i].except, b->hidden[i].except))
 			return false;
 	return true;
 }
@@ -276,6 +287,23 @@ static bool same_head(
 	       same_row(w, a->self, b->self);
 }
 
+/* One path alone stands as such, as it did before there could be more. */
+static void put_except(struct record_writer *w, const char *const *except)
+{
+	size_t i;
+
+	if (!except)
+		return;
+	if (!except[1]) {
+		put_path(w, "except", except[0]);
+		return;
+	}
+	put_open(w, "except", '[');
+	for (i = 0; except[i]; i++)
+		put_path(w, NULL, except[i]);
+	put_close(w, ']');
+}
+
 static void put_hidden(struct record_writer *w, const struct snapshot *snap)
 {
 	size_t i;
@@ -288,8 +316,7 @@ static void put_hidden(struct record_writer *w, const struct snapshot *snap)
 		put_text(w, "remedy", w->redact ? NULL : snap->hidden[i].remedy);
 		if (snap->hidden[i].rows)
 			put_path(w, "rows", snap->hidden[i].rows);
-		if (snap->hidden[i].except)
-			put_path(w, "except", snap->hidden[i].except);
+		put_except(w, snap->hidden[i].except);
 		put_close(w, '}');
 	}
 	put_close(w, ']');

@@ -50,22 +50,41 @@ static char *copy_or_null(const char *s)
 	return s ? xstrdup(s) : NULL;
 }
 
+static const char *const *copy_list(const char *const *list)
+{
+	const char **own;
+	size_t n = 0, i;
+
+	while (list && list[n])
+		n++;
+	if (!n)
+		return NULL;
+	own = xcalloc(n + 1, sizeof(*own));
+	for (i = 0; i < n; i++)
+		own[i] = xstrdup(list[i]);
+	return own;
+}
+
 void hidden_copy(struct hidden *to, const struct hidden *from)
 {
 	*to = (struct hidden){
 		.what = xstrdup(from->what),
 		.remedy = copy_or_null(from->remedy),
 		.rows = copy_or_null(from->rows),
-		.except = copy_or_null(from->except),
+		.except = copy_list(from->except),
 	};
 }
 
 void hidden_release(struct hidden *hidden)
 {
+	size_t i;
+
+	for (i = 0; hidden->except && hidden->except[i]; i++)
+		free((char *)(uintptr_t)hidden->except[i]);
 	free((char *)(uintptr_t)hidden->what);
 	free((char *)(uintptr_t)hidden->remedy);
 	free((char *)(uintptr_t)hidden->rows);
-	free((char *)(uintptr_t)hidden->except);
+	free((void *)(uintptr_t)hidden->except);
 	memset(hidden, 0, sizeof(*hidden));
 }
 
@@ -87,18 +106,27 @@ static bool path_begins(const char *path, const char *start)
 			: n == len + 1 && start[len] == '/' && memcmp(path, start, len) == 0;
 }
 
+/* Whether it hides a row of that path. */
+static bool hidden_has(const struct hidden *h, const char *path)
+{
+	size_t i;
+
+	if (!h->rows || !path_begins(path, h->rows))
+		return false;
+	for (i = 0; h->except && h->except[i]; i++)
+		if (path_begins(path, h->except[i]))
+			return false;
+	return true;
+}
+
 const struct hidden *snapshot_hides(const struct snapshot *snap, const char *id)
 {
 	const char *path = strchr(id, '/');
 	size_t i;
 
-	for (i = 0; path && i < snap->n_hidden; i++) {
-		const struct hidden *h = &snap->hidden[i];
-
-		if (h->rows && path_begins(path + 1, h->rows) &&
-			!(h->except && path_begins(path + 1, h->except)))
-			return h;
-	}
+	for (i = 0; path && i < snap->n_hidden; i++)
+		if (hidden_has(&snap->hidden[i], path + 1))
+			return &snap->hidden[i];
 	return NULL;
 }
 

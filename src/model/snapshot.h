@@ -21,11 +21,11 @@ struct hidden {
 	/*
 	 * Where whole rows are hidden by it: how their paths begin, as in ids; a path stands with a
 	 * slash behind it for this, so that "lease/a/" is all of a namespace and "a/b/" also the
-	 * row a/b. "": any row; NULL: no row is. Those that begin with except (may be NULL) are
-	 * seen.
+	 * row a/b. "": any row; NULL: no row is. Those that begin as one of except are seen:
+	 * it ends with a NULL; NULL: none.
 	 */
 	const char *rows;
-	const char *except;
+	const char *const *except;
 };
 
 /* A copy, whose texts are its own; and their end. */

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* `baton doctor`: what each endpoint answers, who we are to it, and which keys may be read. Only
@@ -14,7 +15,14 @@
 
 enum {
 	EXAMINE_SHARE_MS = 2000,
-	SHOWN_MAX = 200
+	SHOWN_MAX = 200,
+	FOUND_SHOWN = 8, /* names that may not be read, one by one */
+};
+
+/* What a scope lets us see. */
+struct scope_sight {
+	bool read, denied;
+	int64_t n; /* keys there */
 };
 
 static void no_key(void *arg, const struct etcd_kv *kv)
@@ -88,17 +96,32 @@ static void examine_acts(struct etcd *e, struct report *report)
 			"since it would write that question into its raft log");
 }
 
-/* Reads one key of a scope, to learn whether it may be read. */
-static int examine_scope(struct etcd *e, const struct etcd_scope *s, int64_t deadline_ms,
-	struct report *report, struct err *err)
+static void report_scope(const struct etcd_scope *s, bool denied, int64_t n, struct report *report)
 {
-	struct etcd_range range;
 	struct str shown, grant;
-	int rc;
 
 	str_init(&shown, SHOWN_MAX * 5);
-	str_init(&grant, SHOWN_MAX * 6);
-	text_escape_cut(&shown, s->key, s->key_len, SHOWN_MAX);
+	str_init(&grant, 4096);
+	text_escape_cut(&shown, s->key, s->prefix_len, SHOWN_MAX);
+	if (s->end)
+		str_add_char(&shown, '*');
+	etcd_scope_grant(s, &grant);
+	if (denied)
+		report_add(report, "warn", "keys", grant.s, "%s: may not be read", shown.s);
+	else
+		report_add(report, "ok", "keys", NULL, "%s: may be read, %" PRId64 " there",
+			shown.s, n);
+	str_release(&shown);
+	str_release(&grant);
+}
+
+/* Reads one key of a scope, to learn whether it may be read, and how many there are. */
+static int examine_scope(struct etcd *e, const struct etcd_scope *s, int64_t deadline_ms,
+	struct scope_sight *sight, struct err *err)
+{
+	struct etcd_range range;
+	int rc;
+
 	etcd_range_init(&range, no_key, NULL);
 	range.key = s->key;
 	range.key_len = s->key_len;
@@ -112,20 +135,88 @@ static int examine_scope(struct etcd *e, const struct etcd_scope *s, int64_t dea
 	if (rc) {
 		etcd_disconnect(e, false);
 	} else if (range.result.code == GRPC_OK) {
-		report_add(report, "ok", "keys", NULL, "%s%s: may be read, %" PRId64 " there",
-			shown.s, s->end ? "*" : "", range.count);
+		*sight = (struct scope_sight){ .read = true, .n = range.count };
 	} else if (range.result.code == GRPC_PERMISSION_DENIED) {
-		str_addf(&grant, "etcdctl role grant-permission ROLE read %s%s",
-			s->end ? "--prefix=true " : "", shown.s);
-		report_add(report, "warn", "keys", grant.s, "%s%s: may not be read", shown.s,
-			s->end ? "*" : "");
+		*sight = (struct scope_sight){ .denied = true };
 	} else {
 		rc = etcd_failed(e, range.result.code, &range.result.err, err);
 	}
 	etcd_range_release(&range);
-	str_release(&shown);
-	str_release(&grant);
 	return rc;
+}
+
+/* Whether a wider scope covers it; read: one that may be read. */
+static bool is_within(
+	const struct etcd *e, const struct scope_sight *sights, size_t i, size_t n, bool read)
+{
+	size_t j;
+
+	for (j = 0; j < n; j++)
+		if (etcd_scope_covers(&e->scopes[j], &e->scopes[i]) && (!read || sights[j].read))
+			return true;
+	return false;
+}
+
+/* Of configured scopes each, but for those within one that may be read. */
+static int examine_scopes(struct etcd *e, struct scope_sight *sights, size_t n, int64_t deadline_ms,
+	struct report *report, struct err *err)
+{
+	size_t i;
+	int within, rc = 0;
+
+	for (within = 0; within < 2; within++)
+		for (i = 0; i < n && !rc; i++) {
+			if (is_within(e, sights, i, n, false) != within ||
+				is_within(e, sights, i, n, true))
+				continue;
+			rc = examine_scope(e, &e->scopes[i], deadline_ms, &sights[i], err);
+			if (!rc)
+				report_scope(&e->scopes[i], sights[i].denied, sights[i].n, report);
+		}
+	return rc;
+}
+
+/* Of those that were found only what may not be read. */
+static int examine_found(
+	struct etcd *e, size_t first, int64_t deadline_ms, struct report *report, struct err *err)
+{
+	struct scope_sight sight = { false, false, 0 };
+	size_t i, denied = 0;
+	int rc = 0;
+
+	for (i = first; i < e->n_scopes && !rc; i++) {
+		rc = examine_scope(e, &e->scopes[i], deadline_ms, &sight, err);
+		denied += !rc && sight.denied;
+		if (!rc && sight.denied && denied <= FOUND_SHOWN)
+			report_scope(&e->scopes[i], true, 0, report);
+	}
+	if (denied > FOUND_SHOWN)
+		report_add(report, "warn", "keys", "grant a prefix that they have in common",
+			"%zu more elections and locks may not be read", denied - FOUND_SHOWN);
+	return rc;
+}
+
+static int examine_leases(
+	struct etcd *e, int64_t deadline_ms, struct report *report, struct err *err)
+{
+	size_t first = e->n_scopes;
+	int rc = etcd_discover(e, deadline_ms, err);
+
+	if (rc)
+		return rc;
+	report_add(report, "note", "keys", "configure prefixes, which is exact and costs less",
+		"no prefixes configured: %zu elections and locks found by the leases",
+		e->discovered.n);
+	if (e->leases_denied)
+		report_add(report, "warn", "keys", etcd_grant_leases,
+			"this user may not list leases, since some hold keys that it may not read: "
+			"elections and locks on leases are not found");
+	if (e->n_denied_leases)
+		report_add(report, "warn", "keys", etcd_grant_leases,
+			"%zu leases hold keys that this user may not read: elections and locks on "
+			"them are not found",
+			e->n_denied_leases);
+	return examine_found(e, first, deadline_ms, report, err);
 }
 
 /* What ends an alarm (etcd's operations guide, "Maintenance" and "Data corruption"). */
@@ -151,6 +242,7 @@ static void examine_alarms(struct etcd *e, struct report *report)
 static int examine_all(struct etcd *e, struct report *report, struct err *err)
 {
 	int64_t deadline_ms = round_deadline_ms(e->r), settle_ms;
+	struct scope_sight *sights;
 	size_t i;
 	int rc;
 
@@ -168,17 +260,13 @@ static int examine_all(struct etcd *e, struct report *report, struct err *err)
 		etcd_examine_member(e, &e->members[i], report);
 	examine_identity(e, report);
 	examine_acts(e, report);
-	for (i = 0; i < e->n_scopes && !rc; i++)
-		rc = examine_scope(e, &e->scopes[i], deadline_ms, report, err);
-	if (!rc && e->discover) {
-		rc = etcd_discover(e, deadline_ms, err);
-		if (!rc)
-			report_add(report, "note", "keys",
-				"configure prefixes, which is exact and costs less",
-				"no prefixes configured: %zu elections and locks found by the "
-				"leases",
-				e->discovered.n);
+	if (!rc && e->n_scopes) {
+		sights = xcalloc(e->n_scopes, sizeof(*sights));
+		rc = examine_scopes(e, sights, e->n_scopes, deadline_ms, report, err);
+		free(sights);
 	}
+	if (!rc && e->discover)
+		rc = examine_leases(e, deadline_ms, report, err);
 	if (!rc)
 		rc = etcd_read_alarms(e, deadline_ms, err);
 	if (!rc)

@@ -349,7 +349,7 @@ static int history_watch(struct etcd *e, int64_t from, struct err *err)
 	for (i = 0; i < e->n_scopes; i++) {
 		struct etcd_scope *s = &e->scopes[i];
 
-		if (!s->denied)
+		if (s->revision)
 			etcd_watch_create(h->watch, ++e->next_watch_id, s->key, s->key_len, s->end,
 				s->end_len, from, false);
 	}
@@ -367,7 +367,7 @@ static int history_begin(struct etcd *e, int64_t deadline_ms, struct err *err)
 	for (i = 0; i < e->n_scopes; i++) {
 		int rc;
 
-		if (e->scopes[i].denied)
+		if (!e->scopes[i].revision)
 			continue;
 		rc = history_range(e, &e->scopes[i], deadline_ms, err);
 		/* With the connection the history went as well. */

@@ -25,21 +25,6 @@ enum {
 	REASON_SHOWN = 200,
 };
 
-void etcd_scope_add(struct etcd *e, const char *prefix, size_t len, bool exact)
-{
-	struct etcd_scope *s;
-
-	MEM_GROW(e->scopes, e->n_scopes, e->cap_scopes);
-	s = &e->scopes[e->n_scopes++];
-	memset(s, 0, sizeof(*s));
-	s->key = len ? xstrndup(prefix, len) : xstrndup("", 1);
-	s->key_len = len ? len : 1; /* "\0" begins the whole key space */
-	if (exact)
-		return;
-	s->end = xmalloc(len + 1);
-	s->end_len = etcd_prefix_end(prefix, len, s->end);
-}
-
 /* ---- the first picture ---- */
 
 static void read_put(void *arg, const struct etcd_kv *kv)
@@ -236,6 +221,7 @@ static int read_scope(struct etcd *e, struct etcd_scope *scope, int64_t *revisio
 	etcd_store_range(e->store, scope->end ? scope->key_len : SIZE_MAX);
 	rc = etcd_read_range(e, &range, ETCD_KEYS_MOST, deadline_ms, err);
 	scope->denied = rc && range.done && range.result.code == GRPC_PERMISSION_DENIED;
+	e->hidden_changed = e->hidden_changed || scope->denied;
 	if (rc && range.done && range.result.code == GRPC_OUT_OF_RANGE)
 		e->compacted = true;
 	if (!rc)
@@ -244,26 +230,44 @@ static int read_scope(struct etcd *e, struct etcd_scope *scope, int64_t *revisio
 	return rc;
 }
 
-/* The scopes that were not read; all that are denied is a failure. */
+/* The scopes that are due. Of a wider one that may not be read, those within it become due. */
+static int read_due(struct etcd *e, int64_t *revision, int64_t deadline_ms, struct err *err)
+{
+	bool more = true;
+	size_t i;
+	int rc;
+
+	while (more) {
+		more = false;
+		for (i = 0; i < e->n_scopes; i++) {
+			if (!etcd_scope_is_due(e, i))
+				continue;
+			rc = read_scope(e, &e->scopes[i], revision, deadline_ms, err);
+			if (rc && !e->scopes[i].denied)
+				return rc;
+			more = true;
+		}
+	}
+	return 0;
+}
+
+/* All that are denied is a failure; err tells of the last of them. */
 static int read_scopes(struct etcd *e, int64_t *revision, int64_t deadline_ms, struct err *err)
 {
-	size_t i, denied = 0;
+	size_t i, denied = 0, read = 0;
+	int rc = read_due(e, revision, deadline_ms, err);
 
+	if (rc)
+		return rc;
 	for (i = 0; i < e->n_scopes; i++) {
-		struct etcd_scope *scope = &e->scopes[i];
-		int rc;
-
-		if (!scope->revision && !(e->pictured && scope->denied)) {
-			rc = read_scope(e, scope, revision, deadline_ms, err);
-			if (rc && !scope->denied)
-				return rc;
-		}
-		denied += scope->denied;
+		denied += e->scopes[i].denied;
+		read += e->scopes[i].revision != 0;
 	}
-	if (denied && denied == e->n_scopes)
-		return err_prefix(
-			err, "none of the keys may be read; grant the user's role read on them");
-	return 0;
+	if (!denied || read)
+		return 0;
+	if (!err->code)
+		err_set(err, ERR_DENIED, "%s refuses them", e->members[e->current].endpoint.text);
+	return err_prefix(err, "none of the keys may be read; grant the user's role read on them");
 }
 
 /* etcd's revision only rises, unless its data were exchanged or restored. */
@@ -308,8 +312,10 @@ int etcd_read_all(struct etcd *e, int64_t deadline_ms, struct err *err)
 		etcd_store_clear(e->store);
 		e->pictured = e->told_all = e->compacted = false;
 		e->revision = 0;
-		for (i = 0; i < e->n_scopes; i++)
+		for (i = 0; i < e->n_scopes; i++) {
 			e->scopes[i].revision = 0;
+			e->scopes[i].denied = e->scopes[i].spared = false;
+		}
 		etcd_early_begin(e, deadline_ms);
 		rc = read_scopes(e, &e->revision, deadline_ms, err);
 		if (!rc)

@@ -9,7 +9,8 @@
 /*
  * The state of one etcd source, shared by the files that make it: etcd.c (options, poll, wait),
  * etcd-conn.c (endpoints, authentication, fail-over), etcd-read.c (first picture, watch),
- * etcd-ttl.c (leases), etcd-tell.c (singletons), etcd-history.c, etcd-discover.c, etcd-examine.c.
+ * etcd-scope.c (what is read, and what may not be), etcd-ttl.c (leases), etcd-tell.c (singletons),
+ * etcd-history.c, etcd-discover.c, etcd-examine.c.
  */
 
 enum {
@@ -42,13 +43,18 @@ struct etcd_member {
 	char *error;            /* what it answered instead, or why it didn't; sanitised; NULL */
 };
 
-/* One range that is watched. */
+/*
+ * One range that is watched, alone or within wider ones: it is read where none of those may be, so
+ * that no key is read and watched twice.
+ */
 struct etcd_scope {
 	char *key, *end; /* end NULL: one key */
 	size_t key_len, end_len;
-	int64_t watch_id; /* 0: none */
-	int64_t revision; /* up to which its keys are known; 0: never read */
+	size_t prefix_len; /* of key, that all its keys begin with: 0 for the whole key space */
+	int64_t watch_id;  /* 0: none */
+	int64_t revision;  /* up to which its keys are known; 0: not read */
 	bool denied;
+	bool spared; /* a wider one that is read has its keys */
 };
 
 /* One lease to be asked for, with or without the keys on it. */
@@ -114,6 +120,7 @@ struct etcd {
 
 	struct etcd_schedule schedule;
 	bool self_changed;
+	bool hidden_changed; /* what is hidden from us: it is not told yet */
 	bool asked_alarms;
 	int64_t alarms_ms;
 	char *alarms[8];
@@ -132,6 +139,9 @@ struct etcd {
 	int64_t *seen;         /* leases whose keys are known, sorted */
 	size_t n_seen, turn_seen;
 	int64_t n_discover_left;
+	int64_t *denied_leases; /* those of which we may not see the keys, sorted */
+	size_t n_denied_leases, cap_denied_leases;
+	bool leases_denied; /* we may not even list them */
 };
 
 /* ---- etcd-conn.c ---- */
@@ -198,6 +208,25 @@ void etcd_early_end(struct etcd *e);
 /* Whether some prefix covers all keys that begin with this one. */
 bool etcd_covers(const struct etcd *e, const char *prefix, size_t len);
 
+/* ---- etcd-scope.c ---- */
+void etcd_scope_add(struct etcd *e, const char *prefix, size_t len, bool exact);
+void etcd_scopes_free(struct etcd *e);
+/* Whether a wider scope has all keys of another. */
+bool etcd_scope_covers(const struct etcd_scope *outer, const struct etcd_scope *inner);
+/*
+ * Whether scope i has to be read: it was not, no wider one that is read has its keys, and of a
+ * wider one it is known that it may not be read. Notes in it whether it is spared.
+ */
+bool etcd_scope_is_due(struct etcd *e, size_t i);
+/* Whether the keys of a path lie where we may not read: candidates stand behind a slash. */
+bool etcd_path_is_denied(const struct etcd *e, const char *path, size_t len);
+/* Tells the round which keys may not be read, and what of them may. */
+void etcd_scopes_tell(struct etcd *e);
+/* Whether some of the keys may not be read, or found. */
+bool etcd_is_partial(const struct etcd *e);
+/* "elections/" with --prefix=true before it, as etcdctl takes it; "" for the whole key space. */
+void etcd_scope_grant(const struct etcd_scope *s, struct str *out);
+
 /* ---- etcd-read.c ---- */
 /* All scopes from the beginning, or (where a picture is there) those that were never read. */
 int etcd_read_new(struct etcd *e, int64_t deadline_ms, struct err *err);
@@ -217,7 +246,6 @@ int etcd_read_range(struct etcd *e, struct etcd_range *range, int64_t most, int6
 	struct err *err);
 /* Asks for a sign of life where it is time; ERR_TIMEOUT when none came. */
 int etcd_watch_check(struct etcd *e, struct err *err);
-void etcd_scope_add(struct etcd *e, const char *prefix, size_t len, bool exact);
 
 /* ---- etcd-ttl.c ---- */
 int etcd_ttl_tick(struct etcd *e, int64_t deadline_ms, struct err *err);
@@ -251,8 +279,6 @@ void etcd_tell(struct etcd *e);
 bool etcd_tell_some(struct etcd *e, const char *last, size_t last_len, bool read, size_t most);
 void etcd_tell_self(struct etcd *e);
 void etcd_tell_hidden(struct etcd *e);
-/* Whether some of the keys may not be read. */
-bool etcd_is_partial(const struct etcd *e);
 
 /* ---- etcd-history.c ---- */
 /* Reads the past little by little, once; to be called with each poll. */
@@ -270,6 +296,11 @@ void etcd_past_tell(struct etcd *e);
 
 /* ---- etcd-discover.c ---- */
 int etcd_discover(struct etcd *e, int64_t deadline_ms, struct err *err);
+/* Takes one answer, of its keys; arg is the source. */
+etcd_many_answer etcd_discover_take;
+/* Tells the round of the leases by which names may be missed. */
+extern const char etcd_grant_leases[]; /* what would show them */
+void etcd_discover_tell(struct etcd *e);
 
 /* ---- etcd-alarm.c ---- */
 int etcd_read_alarms(struct etcd *e, int64_t deadline_ms, struct err *err);

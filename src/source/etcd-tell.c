@@ -178,39 +178,14 @@ static void tell_key(void *arg, struct etcd_key *key, const char *path, size_t l
 	round_put(e->r, draft_finish(d));
 }
 
-/* Whether the keys of a path lie where we may not read. */
-static bool scope_denies(const struct etcd_scope *s, const char *path, size_t len)
-{
-	if (!s->denied)
-		return false;
-	if (!s->end)
-		return s->key_len == len && memcmp(s->key, path, len) == 0;
-	/* Candidates stand behind a slash. */
-	return s->key_len <= len ? memcmp(path, s->key, s->key_len) == 0
-				 : s->key_len == len + 1 && s->key[len] == '/' &&
-					   memcmp(path, s->key, len) == 0;
-}
-
-bool etcd_is_partial(const struct etcd *e)
-{
-	size_t i;
-
-	for (i = 0; i < e->n_scopes; i++)
-		if (e->scopes[i].denied)
-			return true;
-	return false;
-}
-
 /* What may not be read is not free for that. */
 static void tell_free(void *arg, const char *path, size_t len, enum mechanism mechanism)
 {
 	struct etcd *e = arg;
 	struct draft *d = round_draft(e->r);
-	size_t i;
 
-	for (i = 0; i < e->n_scopes; i++)
-		if (scope_denies(&e->scopes[i], path, len))
-			return;
+	if (etcd_path_is_denied(e, path, len))
+		return;
 	draft_begin(d, mechanism, e->config->name, path, len);
 	tell_name(e, d, path, len);
 	draft_int(d, DETAIL_CONFIGURED, 1);
@@ -325,40 +300,11 @@ void etcd_tell_self(struct etcd *e)
 
 void etcd_tell_hidden(struct etcd *e)
 {
-	struct str what, remedy, rows;
-	size_t i;
-
 	round_hidden_clear(e->r);
-	str_init(&rows, SIZE_MAX / 4);
-	str_init(&what, 4096);
-	str_init(&remedy, 8192);
-	for (i = 0; i < e->n_scopes; i++) {
-		const struct etcd_scope *s = &e->scopes[i];
-
-		if (!s->denied)
-			continue;
-		str_clear(&what);
-		str_clear(&remedy);
-		str_add(&what, s->end ? "keys under " : "the key ");
-		text_escape_cut(&what, s->key, s->key_len, 400);
-		str_addf(&remedy, "etcdctl role grant-permission ROLE read %s",
-			s->end ? "--prefix=true " : "");
-		text_escape_cut(&remedy, s->key, s->key_len, 400);
-		str_clear(&rows);
-		text_escape(&rows, s->key, s->key_len);
-		/* Of one key alone: the path as a whole. */
-		if (!s->end)
-			str_add_char(&rows, '/');
-		round_hidden_rows(e->r, what.s, remedy.s, rows.s, NULL);
-	}
-	if (e->discover && e->discovered.n >= ETCD_NAMES_MOST)
-		round_hidden_rows(e->r,
-			"more elections and locks than can be found by their leases",
-			"prefixes in the config of this source", "", NULL);
+	etcd_scopes_tell(e);
+	etcd_discover_tell(e);
 	if (e->schedule.n_denied)
 		round_hidden(e->r, "the time to live of leases that other keys are on as well",
 			"read permission on all keys of these leases");
-	str_release(&what);
-	str_release(&remedy);
-	str_release(&rows);
+	e->hidden_changed = false;
 }

@@ -361,6 +361,8 @@ static void count_leases(struct etcd *e)
 	}
 	if (unread != s->n_unread || denied != s->n_denied)
 		e->self_changed = true;
+	if (!denied != !s->n_denied)
+		e->hidden_changed = true;
 	s->n_unread = unread;
 	s->n_denied = denied;
 }

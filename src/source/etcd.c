@@ -114,25 +114,6 @@ static void open_prefix(
 	};
 }
 
-/* Whether another prefix covers this one: its keys must not be read and watched twice. */
-static bool prefix_is_covered(const struct etcd *e, size_t i)
-{
-	const struct etcd_prefix *p = &e->prefixes[i];
-	size_t j;
-
-	for (j = 0; j < e->n_prefixes; j++) {
-		const struct etcd_prefix *other = &e->prefixes[j];
-
-		if (j == i || other->exact || other->len > p->len ||
-			memcmp(other->bytes, p->bytes, other->len) != 0)
-			continue;
-		/* Of two that are the same, the first stays. */
-		if (other->len < p->len || p->exact || j < i)
-			return true;
-	}
-	return false;
-}
-
 bool etcd_covers(const struct etcd *e, const char *prefix, size_t len)
 {
 	size_t i;
@@ -151,9 +132,7 @@ static void open_scopes(struct etcd *e)
 	size_t i;
 
 	for (i = 0; i < e->n_prefixes; i++)
-		if (!prefix_is_covered(e, i))
-			etcd_scope_add(
-				e, e->prefixes[i].bytes, e->prefixes[i].len, e->prefixes[i].exact);
+		etcd_scope_add(e, e->prefixes[i].bytes, e->prefixes[i].len, e->prefixes[i].exact);
 }
 
 /* Bytes as they are written in ids: a backslash and two hexadecimal digits for what can't be
@@ -187,8 +166,11 @@ static void open_named(struct etcd *e)
 			continue;
 		open_prefix(e, raw.s, raw.len, ETCD_LAYOUT_KEY, true);
 		str_add_char(&raw, '/');
+		/* Within a wider prefix it has that one's layout. */
 		if (!etcd_covers(e, raw.s, raw.len))
 			open_prefix(e, raw.s, raw.len, ETCD_LAYOUT_AUTO, false);
+		else
+			etcd_scope_add(e, raw.s, raw.len, false);
 	}
 	str_release(&raw);
 }
@@ -310,11 +292,9 @@ static void etcd_close(void *state)
 	etcd_store_free(e->store);
 	for (i = 0; i < e->n_prefixes; i++)
 		free(e->prefixes[i].bytes);
-	for (i = 0; i < e->n_scopes; i++) {
-		free(e->scopes[i].key);
-		free(e->scopes[i].end);
-	}
+	etcd_scopes_free(e);
 	free(e->seen);
+	free(e->denied_leases);
 	while ((entry = map_next(&e->discovered, &pos)))
 		free(entry->value);
 	map_release(&e->discovered);
@@ -325,7 +305,6 @@ static void etcd_close(void *state)
 	free(e->password);
 	free(e->user);
 	free(e->prefixes);
-	free(e->scopes);
 	free(e);
 }
 
@@ -541,10 +520,10 @@ static void poll_tell(struct etcd *e)
 		etcd_tell_self(e);
 	if (etcd_is_partial(e))
 		round_partial(e->r);
-	if (!e->midway && (etcd_store_changed(e->store) || !e->told_all)) {
+	if (e->hidden_changed || !e->told_all)
 		etcd_tell_hidden(e);
+	if (!e->midway && (etcd_store_changed(e->store) || !e->told_all))
 		etcd_tell(e);
-	}
 	if (e->self_changed)
 		etcd_tell_self(e);
 	if (!round_one_shot(e->r))

@@ -629,7 +629,8 @@ static void tell_denied(struct kube *k, const struct kube_stream *s, struct str 
 		round_hidden_rows(k->r, what.s, remedy->s, ns.len ? ns.s : kind, NULL);
 	else
 		round_hidden_rows(k->r, what.s, remedy->s, kind,
-			ns.len && s->state != STREAM_DENIED ? ns.s : NULL);
+			(const char *const[]){
+				ns.len && s->state != STREAM_DENIED ? ns.s : NULL, NULL });
 	str_release(&what);
 	str_release(&ns);
 }

@@ -14,6 +14,7 @@ src_libsource_a_SOURCES = \
 	src/source/etcd-many.c \
 	src/source/etcd-pack.c src/source/etcd-pack.h \
 	src/source/etcd-read.c \
+	src/source/etcd-scope.c \
 	src/source/etcd-rest.c \
 	src/source/etcd-rpc.c src/source/etcd-rpc.h \
 	src/source/etcd-store.c src/source/etcd-store.h \

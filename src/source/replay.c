@@ -99,6 +99,20 @@ static uint64_t cost_of(const json_t *cost, const char *name)
 	return n < 0 ? 0 : (uint64_t)n;
 }
 
+/* One path, or several. */
+static const char *const *read_except(const json_t *value)
+{
+	size_t n = json_is_array(value) ? json_array_size(value) : json_is_string(value), i;
+	const char **list = n ? xcalloc(n + 1, sizeof(*list)) : NULL;
+
+	for (i = 0; i < n; i++) {
+		list[i] = replay_text_copy(json_is_array(value) ? json_array_get(value, i) : value);
+		if (!list[i])
+			list[i] = xstrdup("");
+	}
+	return list;
+}
+
 static void read_hidden(struct replay_state *st, const json_t *list)
 {
 	size_t n = json_array_size(list), i;
@@ -111,7 +125,7 @@ static void read_hidden(struct replay_state *st, const json_t *list)
 		st->hidden[i].what = what ? what : xstrdup("");
 		st->hidden[i].remedy = replay_text_copy(json_object_get(item, "remedy"));
 		st->hidden[i].rows = replay_text_copy(json_object_get(item, "rows"));
-		st->hidden[i].except = replay_text_copy(json_object_get(item, "except"));
+		st->hidden[i].except = read_except(json_object_get(item, "except"));
 	}
 	st->head.hidden = st->hidden;
 	st->head.n_hidden = n;

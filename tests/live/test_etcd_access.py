@@ -4,7 +4,7 @@ import socket
 import time
 import unittest
 
-from etcd_rows import Watching, config, picture, source_error
+from etcd_rows import PREFIXES, Watching, config, picture, source_error
 from servers import (Authority, BlackHole, Etcd, Garbage, Home, Proxy, endless_server, free_port, html_server,
                      http1_server, lease_hex, on_each, redirect_server, silent_server)
 
@@ -34,6 +34,61 @@ class Password(unittest.TestCase):
         self.assertEqual([role["witnesses"][0]["sight"] for role in answer["roles"]], ["hidden", "absent"])
         self.assertIn("role grant-permission", doctor.out)
         self.assertIn("may not be read", doctor.out)
+
+    @on_each()
+    def test_what_may_be_read_within_what_may_not(self, etcd):
+        """A wider prefix that is refused hides what is not granted below it, and nothing else."""
+        user = etcd.user("viewer", prefix="locks/near/")
+        etcd.etcdctl("role", "grant-permission", "viewer", "read", "locks/one")
+        etcd.enable_auth()
+        for name in ("locks/near/job", "locks/far/job"):
+            lease = etcd.grant(60)
+            etcd.put(f"{name}/{lease_hex(lease)}", "", lease)
+        etcd.put("locks/one", "node-a", etcd.grant(60))
+        roles = "roles: {near: {witnesses: [ctl/locks/near/none]}, far: {witnesses: [ctl/locks/far/none]}}\n"
+        for outer in ("locks/", '""'):
+            layout = f"[{{prefix: {outer}}}, {{prefix: locks/near/, mechanism: lock}}], keys: [locks/one]"
+            text = self.signed_in(etcd, user).replace(PREFIXES, layout) + roles
+            with Home(text) as home:
+                answer = home.baton("list", "--json").json
+                doctor = home.baton("doctor").out
+            self.assertEqual({row["id"]: row["state"] for row in answer["singletons"]},
+                             {"ctl/locks/near/job": "HELD", "ctl/locks/one": "HELD"}, outer)
+            hidden, = answer["sources"][0]["hidden"]
+            self.assertIn("all keys" if outer == '""' else "keys under locks/", hidden)
+            self.assertIn("except", hidden)
+            self.assertIn(f"grant-permission ROLE read --prefix=true {outer}", str(answer["sources"][0]["remedies"]))
+            self.assertEqual([(role["name"], role["state"]) for role in answer["roles"]], [("near", "FREE"), ("far", "UNKNOWN")])
+            self.assertRegex(doctor, r"warn +keys .*may not be read")
+            self.assertRegex(doctor, r"ok +keys +locks/near/\*: may be read")
+            with Watching(text) as seen:
+                seen.state("ok")
+                etcd.put("locks/near/new/1a", "", etcd.grant(60, lease=0x1a))
+                seen.find(lambda line: line["event"] == "appeared" and "new" in line["id"])
+            etcd.revoke(0x1a)
+
+    @on_each()
+    def test_leases_with_keys_that_may_not_be_read(self, etcd):
+        """Without prefixes names are found by leases: those of which that can't be asked are told of."""
+        user = etcd.user("viewer", prefix="elections/")
+        etcd.enable_auth()
+        for name in ("elections/job", "locks/job"):
+            lease = etcd.grant(60)
+            etcd.put(f"{name}/{lease_hex(lease)}", "node-a", lease)
+        names = "names: [{source: ctl, key: elections/job, name: job}]\n"
+        roles = "roles: {far: {witnesses: [ctl/locks/job]}}\n"
+        with Home(self.signed_in(etcd, user).replace(f", prefixes: {PREFIXES}", "") + names + roles) as home:
+            answer = home.baton("list", "--json").json
+            doctor = home.baton("doctor").out
+        source = answer["sources"][0]
+        self.assertEqual((source["state"], [row["id"] for row in answer["singletons"]]), ("ok", ["ctl/elections/job"]), source)
+        self.assertEqual(len(source["hidden"]), 1, source["hidden"])
+        self.assertRegex(source["hidden"][0], "leases|keys under locks/job/")
+        self.assertIn("etcdctl role grant-permission ROLE read --prefix=true", source["remedies"][0])
+        self.assertEqual([f["code"] for f in source["findings"]], ["hidden"])
+        self.assertEqual(answer["roles"][0]["state"], "UNKNOWN")
+        self.assertRegex(doctor, r"warn +keys +.*(leases|locks/job)")
+        self.assertIn("etcdctl role grant-permission ROLE read --prefix=true", doctor)
 
     @on_each()
     def test_what_another_user_saw_was_not_let_go(self, etcd):

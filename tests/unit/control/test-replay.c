@@ -170,11 +170,13 @@ static struct board *make_board(void)
 		.witnesses = witnesses,
 		.n_witnesses = 1 };
 	struct thresholds thresholds = thresholds_default();
+	static const char *const one[] = { "lease/a/", NULL };
+	static const char *const two[] = { "cronjob/a/", "cronjob/b/", NULL };
 	struct hidden hidden[] = { { .what = "queries of others",
 					   .remedy = "GRANT x",
 					   .rows = "lease/",
-					   .except = "lease/a/" },
-		{ .what = "that" } };
+					   .except = one },
+		{ .what = "that", .rows = "cronjob/", .except = two } };
 	struct schedule *schedule = schedule_new("CRON_TZ=Etc/UTC 0 3 * * *", NULL, zone_load);
 	struct draft *d = draft_new();
 	struct verdict_draft v;

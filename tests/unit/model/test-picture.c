@@ -246,7 +246,8 @@ static void a_snapshot_has_its_own_texts(void **state)
 {
 	char error[] = "cut off", what[] = "queries", remedy[] = "grant pg_read_all_stats",
 	     rows[] = "lease/", except[] = "lease/a/";
-	const struct hidden hidden[] = { { what, remedy, rows, except }, { .what = what } };
+	const char *parts[] = { except, "lease/b/", NULL };
+	const struct hidden hidden[] = { { what, remedy, rows, parts }, { .what = what } };
 	const struct snapshot head = {
 		.source = "src", .kind = "test", .error = error, .hidden = hidden, .n_hidden = 2
 	};
@@ -256,12 +257,16 @@ static void a_snapshot_has_its_own_texts(void **state)
 	(void)state;
 	picture_init(&pic);
 	snap = picture_publish(&pic, &head);
+	parts[1] = NULL;
 	error[0] = what[0] = remedy[0] = rows[0] = except[0] = '?';
 	assert_string_equal(snap->error, "cut off");
 	assert_string_equal(snap->hidden[0].what, "queries");
 	assert_string_equal(snap->hidden[0].remedy, "grant pg_read_all_stats");
 	assert_string_equal(snap->hidden[0].rows, "lease/");
-	assert_string_equal(snap->hidden[0].except, "lease/a/");
+	assert_string_equal(snap->hidden[0].except[0], "lease/a/");
+	assert_string_equal(snap->hidden[0].except[1], "lease/b/");
+	assert_null(snap->hidden[0].except[2]);
+	assert_null(snap->hidden[1].except);
 	assert_null(snap->hidden[1].remedy);
 	assert_null(snap->hidden[1].rows);
 	assert_null(snap->server);
@@ -293,8 +298,10 @@ static void what_is_hidden_is_known_by_how_paths_begin(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		/* Also where there are several. */
+		const char *const except[] = { "lease/z/", cases[i].except, NULL };
 		const struct hidden hidden[] = { { .what = "other" },
-			{ "these", NULL, cases[i].rows, cases[i].except } };
+			{ "these", NULL, cases[i].rows, except } };
 		const struct snapshot snap = { .source = "s", .hidden = hidden, .n_hidden = 2 };
 
 		if (snapshot_hides(&snap, cases[i].id) != (cases[i].hides ? &hidden[1] : NULL))

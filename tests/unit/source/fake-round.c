@@ -161,8 +161,8 @@ void round_hidden(struct round *r, const char *what, const char *remedy)
 	round_hidden_rows(r, what, remedy, NULL, NULL);
 }
 
-void round_hidden_rows(
-	struct round *r, const char *what, const char *remedy, const char *rows, const char *except)
+void round_hidden_rows(struct round *r, const char *what, const char *remedy, const char *rows,
+	const char *const *except)
 {
 	const struct hidden hidden = { what, remedy, rows, except };
 

@@ -13,6 +13,11 @@ tests_bin_test_source_etcd_store_LDADD = $(SOURCE_TEST_LIBS)
 tests_bin_test_source_etcd_rpc_SOURCES = tests/unit/source/test-etcd-rpc.c tests/unit/unit.h
 tests_bin_test_source_etcd_rpc_LDADD = $(SOURCE_TEST_LIBS)
 
+unit_tests += tests/bin/test-source-etcd-scope
+tests_bin_test_source_etcd_scope_SOURCES = tests/unit/source/test-etcd-scope.c \
+	tests/unit/source/fake-round.c tests/unit/source/fake-round.h tests/unit/unit.h
+tests_bin_test_source_etcd_scope_LDADD = $(SOURCE_TEST_LIBS)
+
 unit_tests += tests/bin/test-source-etcd-rest
 tests_bin_test_source_etcd_rest_SOURCES = tests/unit/source/test-etcd-rest.c \
 	tests/unit/source/fake-round.c tests/unit/source/fake-round.h tests/unit/unit.h
