@@ -26,7 +26,8 @@ static void error_detail(struct str *out, const char *detail, CURLcode rc)
 
 static const struct http_words *words_of(const struct http_settings *settings)
 {
-	static const struct http_words plain = { "ca", "cert", "key", "server_name", "endpoint" };
+	static const struct http_words plain = { "ca", "cert", "key", "server_name", "endpoint",
+		NULL };
 
 	return settings->words ? settings->words : &plain;
 }
@@ -237,6 +238,24 @@ static bool is_cut(const char *detail)
 	       error_has(detail, "Broken pipe") || error_has(detail, "reset by peer");
 }
 
+static bool has_certificate(const struct http_settings *settings)
+{
+	return settings->cert || settings->cert_data.s;
+}
+
+static int error_certificate_asked(struct err *err, const struct http_endpoint *e,
+	const struct http_settings *settings, const char *shown)
+{
+	const struct http_words *words = words_of(settings);
+
+	return err_set(err, ERR_TLS,
+		"%s asks for a client certificate and %s (%s): set %s and %s to one that it "
+		"accepts%s%s",
+		e->text, has_certificate(settings) ? "does not accept ours" : "none is configured",
+		shown, words->cert, words->key, words->other_port ? ". " : "",
+		words->other_port ? words->other_port : "");
+}
+
 static int error_handshake(struct err *err, const struct http_endpoint *e,
 	const struct http_settings *settings, const char *detail, const char *shown)
 {
@@ -249,13 +268,7 @@ static int error_handshake(struct err *err, const struct http_endpoint *e,
 			e->text, words->endpoint);
 	if (error_has(detail, "certificate required") || error_has(detail, "bad certificate") ||
 		error_has(detail, "unknown ca") || error_has(detail, "handshake failure"))
-		return err_set(err, ERR_TLS,
-			"%s asks for a client certificate and %s (%s): set %s and %s to one that "
-			"it accepts",
-			e->text,
-			settings->cert || settings->cert_data.s ? "does not accept ours"
-								: "none is configured",
-			shown, words->cert, words->key);
+		return error_certificate_asked(err, e, settings, shown);
 	if (is_cut(detail))
 		return err_set(err, ERR_TLS,
 			"%s took the connection and hung up on the TLS handshake: it speaks no "
@@ -359,10 +372,18 @@ int http_error(struct err *err, CURL *easy, CURLcode rc, const struct http_endpo
 	return code;
 }
 
+enum probe_how {
+	PROBE_PLAIN,
+	PROBE_TLS,
+	PROBE_TLS_1_2, /* at most: a client certificate is looked at within the handshake, and not
+			  behind it */
+};
+
 /* One plain request of the diagnosis, and what came of it. */
 struct probe {
 	long status; /* of HTTP; 0: none */
 	bool tls;    /* a TLS handshake was done */
+	bool alert;  /* TLS told why it ends */
 	bool etcd;   /* it says so itself */
 	CURLcode rc;
 	char body[PROBE_BODY_MAX + 1];
@@ -390,8 +411,9 @@ static size_t probe_body(char *bytes, size_t size, size_t n, void *arg)
  * not looked at: only what is spoken there is asked.
  */
 static void probe_get(struct probe *probe, const struct http_endpoint *e,
-	const struct http_settings *settings, bool tls, int64_t limit_ms)
+	const struct http_settings *settings, enum probe_how how, int64_t limit_ms)
 {
+	bool tls = how != PROBE_PLAIN;
 	struct http_endpoint as = { .tls = tls };
 	const char *rest = strstr(e->url, "://");
 	CURL *easy = curl_easy_init();
@@ -406,6 +428,8 @@ static void probe_get(struct probe *probe, const struct http_endpoint *e,
 	http_setup(easy, &as, settings);
 	curl_easy_setopt(easy, CURLOPT_URL, url.s);
 	curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	if (how == PROBE_TLS_1_2)
+		curl_easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_MAX_TLSv1_2);
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)limit_ms);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 0L);
 	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -417,6 +441,7 @@ static void probe_get(struct probe *probe, const struct http_endpoint *e,
 		curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &probe->status);
 	curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME, &handshake);
 	probe->tls = handshake > 0;
+	probe->alert = strstr(probe->detail, "alert") != NULL;
 	probe->etcd = strstr(probe->body, "\"etcdserver\"") != NULL;
 	curl_easy_cleanup(easy);
 	str_release(&url);
@@ -436,23 +461,53 @@ static int diagnose_http1(struct err *err, const struct http_endpoint *e, const 
 		e->text, probe->tls ? " over TLS" : "", probe->status);
 }
 
+static int diagnose_alert(struct err *err, const struct http_endpoint *e,
+	const struct http_settings *settings, const struct probe *probe)
+{
+	struct str shown;
+	int code;
+
+	error_detail(&shown, probe->detail, probe->rc);
+	code = error_handshake(err, e, settings, probe->detail, shown.s);
+	str_release(&shown);
+	return code;
+}
+
+/*
+ * It ends the connection behind a handshake. By TLS 1.3 that is when a client certificate is looked
+ * at, and what the server says of it may be lost with the connection.
+ */
+static int diagnose_closed(struct err *err, const struct http_endpoint *e,
+	const struct http_settings *settings, int64_t limit_ms)
+{
+	const struct http_words *words = words_of(settings);
+	struct probe older;
+
+	probe_get(&older, e, settings, PROBE_TLS_1_2, limit_ms / 2);
+	if (older.alert && !strstr(older.detail, "protocol version"))
+		return diagnose_alert(err, e, settings, &older);
+	return err_set(err, ERR_TLS,
+		"%s ends the TLS handshake well and then closes the connection: it may ask for a "
+		"client certificate%s (%s, %s), or a proxy there has nothing behind it, or it is "
+		"no etcd%s%s",
+		e->text, has_certificate(settings) ? " and not accept ours" : "", words->cert,
+		words->key, words->other_port ? ". " : "",
+		words->other_port ? words->other_port : "");
+}
+
 static int diagnose_tls(struct err *err, const struct http_endpoint *e,
 	const struct http_settings *settings, const struct probe *tls, int64_t limit_ms)
 {
 	struct probe plain;
-	struct str shown;
-	int code;
 
-	if (strstr(tls->detail, "alert")) {
-		error_detail(&shown, tls->detail, tls->rc);
-		code = error_handshake(err, e, settings, tls->detail, shown.s);
-		str_release(&shown);
-		return code;
-	}
+	if (tls->alert)
+		return diagnose_alert(err, e, settings, tls);
 	if (tls->status)
 		return diagnose_http1(err, e, tls);
-	probe_get(&plain, e, settings, false, limit_ms / 2);
-	if (!tls->tls && plain.status)
+	if (tls->tls)
+		return diagnose_closed(err, e, settings, limit_ms);
+	probe_get(&plain, e, settings, PROBE_PLAIN, limit_ms / 2);
+	if (plain.status)
 		return err_set(err, ERR_TLS,
 			"%s does not speak TLS: write the endpoint with http://, or switch TLS on "
 			"there",
@@ -471,7 +526,7 @@ static int diagnose_plain(struct err *err, const struct http_endpoint *e,
 	if (tls->tls)
 		return err_set(
 			err, ERR_TLS, "%s speaks TLS: write the endpoint with https://", e->text);
-	probe_get(&plain, e, settings, false, limit_ms / 2);
+	probe_get(&plain, e, settings, PROBE_PLAIN, limit_ms / 2);
 	if (plain.status)
 		return diagnose_http1(err, e, &plain);
 	if (plain.rc == CURLE_GOT_NOTHING || plain.rc == CURLE_RECV_ERROR ||
@@ -492,7 +547,7 @@ int http_diagnose(struct err *err, const struct http_endpoint *e,
 
 	if (limit_ms < 100)
 		limit_ms = 100;
-	probe_get(&tls, e, settings, true, limit_ms / 2);
+	probe_get(&tls, e, settings, PROBE_TLS, limit_ms / 2);
 	if (e->tls)
 		return diagnose_tls(err, e, settings, &tls, limit_ms);
 	return diagnose_plain(err, e, settings, &tls, limit_ms);

@@ -21,6 +21,8 @@ struct http_data {
 /* What the operator calls the options, for messages. */
 struct http_words {
 	const char *ca, *cert, *key, *server_name, *endpoint;
+	const char
+		*other_port; /* what else may ask for a client certificate there; NULL: nothing */
 };
 
 struct http_settings {

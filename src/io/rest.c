@@ -900,7 +900,7 @@ int rest_get(struct rest_client *c, const char *path, const struct rest_wait *wa
 /* ---- the client ---- */
 
 static const struct http_words kube_words = { "certificate-authority", "client-certificate",
-	"client-key", "tls-server-name", "cluster's server" };
+	"client-key", "tls-server-name", "cluster's server", NULL };
 
 /* A token of the user's goes before a plugin's; a certificate and a token are used together. */
 static void make_settings(struct rest_client *c)

@@ -308,6 +308,12 @@ static void etcd_close(void *state)
 	free(e);
 }
 
+/* The port for the members among themselves asks for certificates of its own, and tells nothing to
+ * others: not even that it is one. */
+static const struct http_words etcd_words = { "ca", "cert", "key", "server_name", "endpoint",
+	"Or it is the port of etcd for its peers, mostly 2380: name one of listen-client-urls, "
+	"mostly 2379" };
+
 static int etcd_open(const struct source_config *config, void **ret_state, struct err *err)
 {
 	struct etcd *e = xcalloc(1, sizeof(*e));
@@ -319,6 +325,7 @@ static int etcd_open(const struct source_config *config, void **ret_state, struc
 		.cert = source_option_text(config, "cert"),
 		.key = source_option_text(config, "key"),
 		.server_name = source_option_text(config, "server_name"),
+		.words = &etcd_words,
 	};
 	e->term_changed_ms = e->leases_lost_ms = e->alarms_ms = TIME_UNKNOWN;
 	e->schedule.ticked_ms = e->discovered_ms = e->asked_ms = e->timed_ms = TIME_UNKNOWN;

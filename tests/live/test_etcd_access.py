@@ -209,10 +209,30 @@ class Tls(unittest.TestCase):
         error, code, _ = source_error(config(etcd, more=ca))
         self.assertEqual(code, 69)
         self.assertRegex(error, "client certificate.*cert and key")
+        other = Authority()
+        self.addCleanup(other.close)
+        error, code, _ = source_error(config(etcd, more=ca + f", cert: {other.cert}, key: {other.key}"))
+        self.assertEqual(code, 69)
+        self.assertRegex(error, "client certificate and (does )?not accept ours")
         etcd.put("elections/job/aa", "node-a")
         etcd.enable_auth()
         _, rows = picture(config(etcd, more=ca + f", cert: {cert}, key: {key}"))
         self.assertIn("ctl/elections/job", rows)
+
+    @on_each(peer_tls=Authority)
+    def test_the_port_of_its_peers_with_certificates(self, etcd):
+        """It tells nothing to whoever shows none of its certificates: so it can only be suspected. With one it is known."""
+        peers, other = etcd.peer_tls, Authority()
+        self.addCleanup(other.close)
+        at = {"endpoints": [etcd.members[0].peer_url]}
+        strange = f", cert: {other.cert}, key: {other.key}"
+        for given, words in (("", "none is configured"), (strange, "(does )?not accept ours")):
+            error, code, _ = source_error(config(etcd, more=f", ca: {peers.ca}{given}", **at))
+            self.assertEqual(code, 69)
+            self.assertRegex(error, f"ask(s)? for a client certificate and {words}.*peers.*2380.*listen-client-urls.*2379")
+        ours = f", ca: {peers.ca}, cert: {peers.cert}, key: {peers.key}"
+        error, _, _ = source_error(config(etcd, more=ours, **at))
+        self.assertRegex(error, "is a port of etcd, and not the one for its clients.*2379")
 
     def test_tls_to_a_plain_port(self):
         with Etcd() as etcd:

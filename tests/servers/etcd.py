@@ -81,7 +81,7 @@ class Member:
 
     @property
     def peer_url(self):
-        return f"http://127.0.0.1:{self.peer_port}"
+        return f"{'https' if self.cluster.peer_tls else 'http'}://127.0.0.1:{self.peer_port}"
 
     def start(self, wait=True):
         self.process = Process(
@@ -119,11 +119,13 @@ class Member:
 class Etcd:
     """
     A cluster of n members (1 by default). tls: an Authority (then client certificates are taken too when
-    client_auth is set); args: more words for every member's command line.
+    client_auth is set); peer_tls: an Authority, by whose certificates alone members speak to each other; args: more
+    words for every member's command line.
     """
 
-    def __init__(self, version="3.4", members=1, tls=None, client_auth=False, args=(), start=True):
+    def __init__(self, version="3.4", members=1, tls=None, client_auth=False, peer_tls=None, args=(), start=True):
         self.etcd, self.ctl = programs(version)
+        self.peer_tls = peer_tls
         self.version, self.tls, self.client_auth, self.args = version, tls, client_auth, list(args)
         self.scheme = "https" if tls else "http"
         self.root_password = None
@@ -150,6 +152,9 @@ class Etcd:
             argv += ["--cert-file", self.tls.cert, "--key-file", self.tls.key]
             if self.client_auth:
                 argv += ["--trusted-ca-file", self.tls.ca, "--client-cert-auth"]
+        if self.peer_tls:
+            argv += ["--peer-cert-file", self.peer_tls.cert, "--peer-key-file", self.peer_tls.key,
+                     "--peer-trusted-ca-file", self.peer_tls.ca, "--peer-client-cert-auth"]
         return argv + self.args
 
     def ssl_context(self):
