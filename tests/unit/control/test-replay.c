@@ -540,6 +540,319 @@ static void moments(void **state)
 	}
 }
 
+/* ---- lines that are odd ---- */
+
+/* The line of the first row as it is written again, of a record with one row that has these members
+ * too; "" where no row is shown. */
+static void rewritten(const char *members, size_t len, struct str *out)
+{
+	static const char begin[] = HEAD FRAME("10", "true", "1",
+		"0") "{\"t\":10,\"line\":\"row\",\"source\":\"a\",\"id\":\"a/x\"" WHAT;
+	static const char end[] = "}\n" END;
+	char path[] = "/tmp/baton-record-XXXXXX";
+	struct record_writer w;
+	struct opened o;
+	struct str s, all;
+	const char *row;
+
+	str_init(&s, 1024 * 1024);
+	str_init(&all, 1024 * 1024);
+	str_add(&s, begin);
+	str_add_mem(&s, members, len);
+	str_add(&s, end);
+	save(path, &s);
+	open_at(&o, path, REPLAY_START_MS + 10);
+	record_init(&w, o.board, add_line, &all, NULL);
+	record_snapshot(&w, o.board, 0, NULL);
+	record_release(&w);
+	row = strstr(all.s, "\"line\":\"row\"");
+	str_add_mem(out, row ? row : "", row ? strcspn(row, "\n") : 0);
+	close_all(&o);
+	unlink(path);
+	str_release(&s);
+	str_release(&all);
+}
+
+#define HOLDER "\"claims\":[{\"kind\":\"holder\",\"identity\":\"w\""
+
+/* Members behind `what`, and what is read of them; none: the line is no JSON, and no row is shown.
+ */
+static const struct {
+	const char *members, *read;
+} odd[] = {
+	/* Of a name that stands twice the last counts, in the place of the first. */
+	{ ",\"verdict\":{\"state\":\"HELD\"},\"verdict\":{\"state\":\"FREE\"}",
+		"\"verdict\":{\"state\":\"FREE\"" },
+	{ ",\"detail\":{\"pid\":1,\"mode\":\"x\",\"pid\":2,\"pid\":3}",
+		"\"detail\":{\"pid\":3,\"mode\":\"x\"}" },
+	{ ",\"id\":\"a/y\"", "\"id\":\"a/y\"" },
+	{ ",\"what\":{\"mechanism\":\"etcd-lock\"}", "\"mechanism\":\"etcd-lock\"" },
+	{ ",\"wh\\u0061t\":{\"mechanism\":\"etcd-lock\"}", "\"mechanism\":\"etcd-lock\"" },
+	/* Members of a type that is none of theirs, and unknown ones. */
+	{ ",\"verdict\":5,\"claims\":{\"kind\":\"holder\"},\"lease\":\"x\",\"runs\":true",
+		"\"claims\":[]" },
+	{ "," HOLDER "},5,{\"kind\":7},{\"kind\":\"new\"},[1],null]",
+		"," HOLDER ",\"key\":\"\",\"detail\":{}}],\"schedule\":null" },
+	{ ",\"detail\":[{\"pid\":1}]", "\"detail\":{}" },
+	{ ",\"detail\":{\"pid\":\"1\",\"mode\":2,\"new\":{\"pid\":3}}", "\"detail\":{}" },
+	{ ",\"detail\":{\"pid\":[1,\"x\",2],\"mode\":[\"a\",null,3,\"b\"]}",
+		"\"detail\":{\"pid\":[1,2],\"mode\":[\"a\",null,\"b\"]}" },
+	{ ",\"lease\":{\"granted_ms\":1.5,\"end\":\"7\",\"read\":-3,\"new\":{}}",
+		"\"lease\":{\"granted_ms\":null,\"end\":null,\"read\":-13,\"known\":null}" },
+	{ ",\"findings\":[{\"code\":\"new\"},7,{\"code\":\"pile-up\",\"text\":\"t\"}]",
+		"\"findings\":[{\"code\":\"pile-up\",\"severity\":" },
+	/* Numbers. */
+	{ ",\"detail\":{\"pid\":-0}", "\"detail\":{\"pid\":0}" },
+	{ ",\"detail\":{\"pid\":9223372036854775807}", "{\"pid\":9223372036854775807}" },
+	{ ",\"detail\":{\"pid\":1E2}", "\"detail\":{}" },
+	{ ",\"new\":[1.5,-0.0e-0,1e+9,1e-999,0E0]", "\"id\":\"a/x\"" },
+	{ ",\"new\":9223372036854775808", NULL },
+	{ ",\"new\":-9223372036854775809", NULL },
+	{ ",\"new\":1e999", NULL },
+	{ ",\"new\":01", NULL },
+	{ ",\"new\":-", NULL },
+	{ ",\"new\":+1", NULL },
+	{ ",\"new\":1.", NULL },
+	{ ",\"new\":.5", NULL },
+	{ ",\"new\":1e", NULL },
+	/* Texts. */
+	{ ",\"detail\":{\"mode\":\"\\u00e4\\ud83d\\ude00\\n\\/\\\"\"}",
+		"\"mode\":\"\xc3\xa4\xf0\x9f\x98\x80\\\\x0a/\\\"\"" },
+	{ ",\"detail\":{\"mode\":\"\\ud83d\"}", NULL },
+	{ ",\"detail\":{\"mode\":\"\\ude00\"}", NULL },
+	{ ",\"detail\":{\"mode\":\"a\\u0000b\"}", NULL },
+	{ ",\"n\\u0000\":1", NULL },
+	{ ",\"new\":\"\\x\"", NULL },
+	{ ",\"new\":\"\\u12g4\"", NULL },
+	{ ",\"new\":\"\t\"", NULL },
+	{ ",\"new\":\"\x7f\"", "\"id\":\"a/x\"" },
+	{ ",\"new\":\"\xff\"", NULL },
+	{ ",\"new\":\"\xc0\x80\"", NULL },
+	{ ",\"new\":\"\xed\xa0\x80\"", NULL },
+	{ ",\"new\":\"\xf4\x90\x80\x80\"", NULL },
+	{ ",\"new\":\"\xf4\x8f\xbf\xbf\"", "\"id\":\"a/x\"" },
+	/* Commas, brackets, words. */
+	{ " \t\r, \"detail\" : { \"pid\" : [ 1 , 2 ] } ", "\"detail\":{\"pid\":[1,2]}" },
+	{ ",", NULL },
+	{ ",\"new\":[1,]", NULL },
+	{ ",\"new\":[1 2]", NULL },
+	{ ",,\"new\":1", NULL },
+	{ ",\"new\" 1", NULL },
+	{ ",\"new\":", NULL },
+	{ ",new:1", NULL },
+	{ ",\"new\":[}", NULL },
+	{ "}", NULL },
+	{ ",\"new\":tru", NULL },
+	{ ",\"new\":nulll", NULL },
+	{ ",\"new\":True", NULL },
+	{ ",\"new\":[true,false,null,[],{}]", "\"id\":\"a/x\"" },
+	{ ",\"new\":/**/1", NULL },
+};
+
+static void odd_lines(void **state)
+{
+	struct str row;
+	size_t i;
+
+	(void)state;
+	str_init(&row, 1024 * 1024);
+	for (i = 0; i < ARRAY_LEN(odd); i++) {
+		str_clear(&row);
+		rewritten(odd[i].members, strlen(odd[i].members), &row);
+		if (odd[i].read ? !strstr(row.s, odd[i].read) : row.len != 0)
+			fail_msg("%s is read as %s", odd[i].members, row.s);
+	}
+	str_clear(&row);
+	rewritten(",\"new\":\"\0\"", strlen(",\"new\":\" \""), &row);
+	assert_string_equal(row.s, "");
+	str_release(&row);
+}
+
+/* Every value is one level more than what it stands in, the line itself is the first, and what is
+ * deeper than 2048 is no JSON. */
+static void lines_of_many_levels(void **state)
+{
+	static const struct {
+		int lists;
+		const char *within;
+		bool read;
+	} cases[] = {
+		{ 2046, "1", true },
+		{ 2047, "", true },
+		{ 2047, "1", false },
+		{ 2048, "", false },
+		{ 20000, "", false },
+	};
+	struct str members, row;
+	size_t i;
+	int k;
+
+	(void)state;
+	str_init(&members, 1024 * 1024);
+	str_init(&row, 1024 * 1024);
+	for (i = 0; i < ARRAY_LEN(cases); i++) {
+		str_clear(&members);
+		str_clear(&row);
+		str_add(&members, ",\"new\":");
+		for (k = 1; k < cases[i].lists; k++)
+			str_add(&members, k % 2 ? "[" : "{\"a\":");
+		str_addf(&members, "[%s]", cases[i].within);
+		for (k = cases[i].lists - 1; k > 0; k--)
+			str_add(&members, k % 2 ? "]" : "}");
+		rewritten(members.s, members.len, &row);
+		if ((row.len != 0) != cases[i].read)
+			fail_msg("%d lists, \"%s\"", cases[i].lists, cases[i].within);
+	}
+	str_release(&members);
+	str_release(&row);
+}
+
+/* Many names twice: still the last of each, and in no more time than it takes to read them. */
+static void lines_of_many_members(void **state)
+{
+	enum {
+		MEMBERS = 50 * 1000
+	};
+	struct str members, row;
+	int i;
+
+	(void)state;
+	str_init(&members, 8 * 1024 * 1024);
+	str_init(&row, 1024 * 1024);
+	str_add(&members, ",\"detail\":{\"pid\":0");
+	for (i = 0; i < MEMBERS; i++)
+		str_addf(&members, ",\"new-%d\":%d", i % (MEMBERS / 2), i);
+	str_add(&members, ",\"mode\":\"x\",\"pid\":7}");
+	rewritten(members.s, members.len, &row);
+	assert_non_null(strstr(row.s, "\"detail\":{\"pid\":7,\"mode\":\"x\"}"));
+	str_release(&members);
+	str_release(&row);
+}
+
+static void tell_act(void *arg, const char *line)
+{
+	str_add(arg, line);
+	str_add(arg, "\n");
+}
+
+/* What is shown of events and acts: texts and numbers, sanitised; the last of a name. */
+static void events_and_acts_that_are_odd(void **state)
+{
+	static const char text[] = HEAD
+		"{\"t\":1,\"line\":\"event\",\"at\":\"2026-01-02T03:04:05.000001Z\",\"source\":"
+		"\"a\",\"id\":\"a/x\",\"what\":\"took\",\"what\":\"saw\\u001b\",\"text\":\"t\","
+		"\"token\":\"7\",\"hold\":\"seen\",\"holder\":\"w\",\"key\":5,\"late\":1}\n"
+		"{\"t\":2,\"line\":\"event\",\"source\":\"a\",\"what\":5,\"text\":\"t\"}\n"
+		"{\"t\":3,\"line\":\"event\",\"source\":\"a\",\"what\":\"w\",\"text\":\"\xff\"}\n"
+		"{\"t\":4,\"line\":\"event\",\"at\":5,\"source\":\"a\",\"what\":\"w\",\"text\":"
+		"\"\",\"hold\":7,\"token\":1.5,\"late\":true}\n"
+		"{\"t\":5,\"line\":\"act\",\"audit\":{\"verb\":\"x\\u0007\",\"n\":5,\"verb\":\"y\","
+		"\"r\":1.5,\"none\":null,\"list\":[1],\"yes\":true,\"\":\"\",\"who\":{\"user\":"
+		"\"u\",\"deep\":{\"a\":1},\"host\":\"h\",\"user\":\"v\"},\"id\":\"a/x\",\"at\":"
+		"\"2026-01-02T03:04:05.678Z\",\"reason\":\"because\"}}\n"
+		"{\"t\":6,\"line\":\"act\",\"audit\":[1]}\n"
+		"{\"t\":7,\"line\":\"act\",\"audit\":{\"verb\":5,\"outcome\":\"done\",\"id\":\"a/"
+		"\",\"at\":3,\"answer\":\"\"},\"at\":\"4\"}\n"
+		"{\"t\":8,\"line\":\"act\",\"audit\":{\"verb\":\"z\",}}\n" END;
+	static const char shown[] =
+		"1 1767323045000001 a a/x saw\\x1b 't' 7 2 w - 0\n"
+		"4 5 a - w '' 0 0 - - 1\n"
+		"5 1767323045678000 a a/x act 'y begun by v on h: because' 0 0 - - 0\n"
+		"7 4 a a/ act '- done' 0 0 - - 0\n"
+		"{\"verb\":\"y\",\"n\":5,\"\":\"\",\"who\":{\"user\":\"v\",\"host\":\"h\"},"
+		"\"id\":\"a/x\",\"at\":\"2026-01-02T03:04:05.678Z\",\"reason\":\"because\"}\n"
+		"{\"verb\":5,\"outcome\":\"done\",\"id\":\"a/\",\"at\":3,\"answer\":\"\"}\n";
+	char path[] = "/tmp/baton-record-XXXXXX";
+	struct event *events[16];
+	struct str s, told;
+	struct replay *replay;
+	uint64_t seq = 0;
+	size_t n, i;
+
+	(void)state;
+	str_init(&s, 1024 * 1024);
+	str_init(&told, 1024 * 1024);
+	str_add(&s, text);
+	save(path, &s);
+	assert_int_equal(replay_open(path, &replay, NULL), 0);
+	n = replay_events(replay, replay_last_ms(replay), &seq, events, 16, 16);
+	for (i = 0; i < n; i++) {
+		const struct event *e = events[i];
+
+		str_addf(&told, "%" PRIu64 " %" PRId64 " %s %s %s '%s' %" PRId64 " %d %s %s %d\n",
+			e->seq, e->at_us, e->source, e->id ? e->id : "-", e->what, e->text,
+			e->token, e->hold, e->holder ? e->holder : "-", e->key ? e->key : "-",
+			e->late);
+		free(events[i]);
+	}
+	replay_acts(replay, replay_last_ms(replay), 16, tell_act, &told);
+	assert_string_equal(told.s, shown);
+	replay_close(replay);
+	unlink(path);
+	str_release(&s);
+	str_release(&told);
+}
+
+#define HEAD_OF(version, more)                                                            \
+	"{\"line\":\"record\",\"at\":\"2026-01-02T03:04:05.000000Z\",\"format\":\"baton-" \
+	"record\",\"version\":" version more "}\n" END
+
+/* What is refused, and what is said; "": it is read. */
+static void odd_heads(void **state)
+{
+	static const char none[] = "this is no record that baton record wrote";
+	static const struct {
+		const char *text, *refused;
+	} cases[] = {
+		{ "", none },
+		{ "\n", none },
+		{ END, none },
+		{ "[" HEAD_OF("1", ""), none },
+		{ "[1]\n", none },
+		{ HEAD_OF("1", ""), "" },
+		{ HEAD_OF("1", ",\"sources\":5,\"roles\":{},\"thresholds\":[]"), "" },
+		{ HEAD_OF("1", ",\"version\":\"1\""), none },
+		{ HEAD_OF("\"1\"", ",\"version\":1"), "" },
+		{ HEAD_OF("1.0", ""), none },
+		{ HEAD_OF("0", ""), none },
+		{ HEAD_OF("1", ",\"format\":\"x\""), none },
+		{ HEAD_OF("1", ",\"new\":\"\xff\""), none },
+		{ HEAD_OF("1", ",\"new\":1e999"), none },
+		{ HEAD_OF("1", ","), none },
+		{ HEAD_OF("9223372036854775808", ""), none },
+		{ HEAD_OF("2", ""), "the record has format version 2, and this baton reads up to "
+				    "1: a newer one is needed" },
+		{ HEAD_OF("1", ",\"at\":\"yesterday\""),
+			"the record is damaged: its first line does not say when it began" },
+		{ HEAD_OF("1", ",\"sources\":[{\"name\":\"a\"},{\"name\":\"a/b\"}]"),
+			"the record is damaged: source 2 has no usable name" },
+		{ HEAD_OF("1", ",\"sources\":[{\"name\":7}]"),
+			"the record is damaged: source 1 has no usable name" },
+		{ HEAD_OF("1", ",\"sources\":[null]"),
+			"the record is damaged: source 1 has no usable name" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(cases); i++) {
+		char path[] = "/tmp/baton-record-XXXXXX";
+		struct err err = { 0 };
+		struct replay *replay = NULL;
+		struct str s;
+		int rc;
+
+		str_init(&s, 1024 * 1024);
+		str_add(&s, cases[i].text);
+		save(path, &s);
+		rc = replay_open(path, &replay, &err);
+		if (!rc != !*cases[i].refused || (rc && !strstr(err.text, cases[i].refused)))
+			fail_msg("case %zu: %d, %s", i, rc, err.text);
+		replay_close(replay);
+		unlink(path);
+		str_release(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -548,6 +861,11 @@ int main(void)
 		cmocka_unit_test(a_reason_is_one_word_or_a_name),
 		cmocka_unit_test(a_changed_sentence_is_told_where_sentences_are),
 		cmocka_unit_test(moments),
+		cmocka_unit_test(odd_lines),
+		cmocka_unit_test(lines_of_many_levels),
+		cmocka_unit_test(lines_of_many_members),
+		cmocka_unit_test(events_and_acts_that_are_odd),
+		cmocka_unit_test(odd_heads),
 	};
 
 	text_init_locale();
