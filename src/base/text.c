@@ -57,6 +57,30 @@ size_t text_decode(const char *s, size_t len, uint32_t *ret_cp)
 	return n;
 }
 
+size_t text_encode(char *to, uint32_t cp)
+{
+	if (cp < 0x80) {
+		to[0] = (char)cp;
+		return 1;
+	}
+	if (cp < 0x800) {
+		to[0] = (char)(0xc0 | cp >> 6);
+		to[1] = (char)(0x80 | (cp & 0x3f));
+		return 2;
+	}
+	if (cp < 0x10000) {
+		to[0] = (char)(0xe0 | cp >> 12);
+		to[1] = (char)(0x80 | (cp >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (cp & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | cp >> 18);
+	to[1] = (char)(0x80 | (cp >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (cp >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (cp & 0x3f));
+	return 4;
+}
+
 struct cp_range {
 	uint32_t first, last;
 };

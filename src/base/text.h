@@ -50,6 +50,9 @@ int text_unescape(struct str *out, const char *s);
  * is 0.
  */
 size_t text_decode(const char *s, size_t len, uint32_t *ret_cp);
+/* Writes a code point (at most U+10FFFF) as UTF-8, without an end: 1 to 4 bytes. Returns how many.
+ */
+size_t text_encode(char *to, uint32_t cp);
 
 /* Columns that a code point takes on a terminal: 0 (combining), 1 or 2; -1 when it is not
  * printable. */

@@ -313,36 +313,11 @@ bool json_is(const struct json_text *text, const char *word)
 
 /* ---- strings ---- */
 
-static size_t put_utf8(char *to, uint32_t cp)
-{
-	if (cp < 0x80) {
-		to[0] = (char)cp;
-		return 1;
-	}
-	if (cp < 0x800) {
-		to[0] = (char)(0xc0 | cp >> 6);
-		to[1] = (char)(0x80 | (cp & 0x3f));
-		return 2;
-	}
-	if (cp < 0x10000) {
-		to[0] = (char)(0xe0 | cp >> 12);
-		to[1] = (char)(0x80 | (cp >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (cp & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | cp >> 18);
-	to[1] = (char)(0x80 | (cp >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (cp >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (cp & 0x3f));
-	return 4;
-}
-
 enum {
 	CP_REPLACEMENT = 0xfffd
 };
 
-/* Four hexadecimal digits, or -1. */
-static int32_t hex4(const char *s, const char *end)
+int32_t json_hex4(const char *s, const char *end)
 {
 	int32_t value = 0;
 	int i;
@@ -367,7 +342,7 @@ static int32_t hex4(const char *s, const char *end)
 /* An escape of the form \uXXXX, behind its u; two of them where they make one character. */
 static uint32_t decode_unicode(const char **at, const char *end)
 {
-	int32_t high = hex4(*at, end), low;
+	int32_t high = json_hex4(*at, end), low;
 
 	if (high < 0)
 		return CP_REPLACEMENT;
@@ -376,7 +351,7 @@ static uint32_t decode_unicode(const char **at, const char *end)
 		return (uint32_t)high;
 	if (high > 0xdbff || end - *at < 6 || (*at)[0] != '\\' || (*at)[1] != 'u')
 		return CP_REPLACEMENT;
-	low = hex4(*at + 2, end);
+	low = json_hex4(*at + 2, end);
 	if (low < 0xdc00 || low > 0xdfff)
 		return CP_REPLACEMENT;
 	*at += 6;
@@ -411,11 +386,11 @@ size_t json_decode(char *to, const struct json_text *text)
 			continue;
 		}
 		at++;
-		if (at < end && *at == 'u' && hex4(at + 1, end) < 0) {
+		if (at < end && *at == 'u' && json_hex4(at + 1, end) < 0) {
 			*to++ = '?';
 			at++;
 		} else if (at < end) {
-			to += put_utf8(to, decode_escape(&at, end));
+			to += text_encode(to, decode_escape(&at, end));
 		}
 	}
 	return (size_t)(to - start);

@@ -65,6 +65,8 @@ bool json_is(const struct json_text *text, const char *word);
  * A lone surrogate becomes U+FFFD, an escape that is none a question mark.
  */
 size_t json_decode(char *to, const struct json_text *text);
+/* The value of four hexadecimal digits that stand there; -1: they are none, or fewer. */
+int32_t json_hex4(const char *s, const char *end);
 
 /* ---- a long list, in pieces ---- */
 

@@ -7,6 +7,7 @@ src_libio_a_SOURCES = \
 	src/io/http-endpoint.c \
 	src/io/http-error.c \
 	src/io/json-read.c src/io/json-read.h \
+	src/io/json-tree.c src/io/json-tree.h \
 	src/io/kube-access.c \
 	src/io/kubeconfig.c src/io/kubeconfig.h \
 	src/io/kubeconfig-check.c \

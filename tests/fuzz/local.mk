@@ -97,3 +97,8 @@ fuzzers += tests/bin/fuzz-record
 tests_bin_fuzz_record_SOURCES = tests/fuzz/record.c
 tests_bin_fuzz_record_LDADD = $(CONTROL_LIBS)
 tests_bin_fuzz_record_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)
+
+fuzzers += tests/bin/fuzz-json
+tests_bin_fuzz_json_SOURCES = tests/fuzz/json.c tests/unit/io/json-twin.h
+tests_bin_fuzz_json_LDADD = $(IO_LIBS)
+tests_bin_fuzz_json_LDFLAGS = $(AM_LDFLAGS) $(FUZZ_FLAGS)

@@ -23,3 +23,7 @@ tests_bin_test_io_rest_LDADD = $(IO_TEST_LIBS)
 unit_tests += tests/bin/test-io-json-read
 tests_bin_test_io_json_read_SOURCES = tests/unit/io/test-json-read.c tests/unit/unit.h
 tests_bin_test_io_json_read_LDADD = $(IO_TEST_LIBS)
+
+unit_tests += tests/bin/test-io-json-tree
+tests_bin_test_io_json_tree_SOURCES = tests/unit/io/test-json-tree.c tests/unit/io/json-twin.h tests/unit/unit.h
+tests_bin_test_io_json_tree_LDADD = $(IO_TEST_LIBS)
