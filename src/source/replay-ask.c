@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "source/replay-inside.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,19 +116,19 @@ struct event_texts {
 	char *source, *id, *what, *text, *holder, *key;
 };
 
-static const char *act_text(const json_t *object, const char *name)
+static const char *act_text(const struct json_node *object, const char *name)
 {
-	const char *text = json_string_value(json_object_get(object, name));
+	const char *text = json_node_text(json_node_get(object, name));
 
 	return text ? text : "-";
 }
 
 /* What an act's line tells: that it was confirmed, by whom and why; or what became of it. */
-static void tell_act(struct str *s, const json_t *audit)
+static void tell_act(struct str *s, const struct json_node *audit)
 {
-	const json_t *who = json_object_get(audit, "who");
-	const char *outcome = json_string_value(json_object_get(audit, "outcome"));
-	const char *more = json_string_value(json_object_get(audit, outcome ? "answer" : "reason"));
+	const struct json_node *who = json_node_get(audit, "who");
+	const char *outcome = json_node_text(json_node_get(audit, "outcome"));
+	const char *more = json_node_text(json_node_get(audit, outcome ? "answer" : "reason"));
 
 	str_addf(s, "%s ", act_text(audit, "verb"));
 	if (outcome)
@@ -139,27 +140,22 @@ static void tell_act(struct str *s, const json_t *audit)
 }
 
 /* The audit's times have milliseconds; the line's own is that of the next picture. */
-static int64_t act_time(const json_t *line, const json_t *audit)
+static int64_t act_time(const struct json_node *line, const struct json_node *audit)
 {
 	const char *at = act_text(audit, "at");
 	char text[CLOCK_TEXT_MAX];
-	json_t *whole;
-	int64_t us;
 
 	if (strlen(at) != strlen("2026-01-02T03:04:05.678Z"))
-		return replay_time(json_object_get(line, "at"));
+		return replay_time(json_node_get(line, "at"));
 	snprintf(text, sizeof(text), "%.23s000Z", at);
-	whole = json_string(text);
-	us = replay_time(whole);
-	json_decref(whole);
-	return us;
+	return replay_time(&(struct json_node){ .kind = JSON_KIND_TEXT, .text = text });
 }
 
 /* An act as an event of its singleton; NULL: it is of none. */
-static struct event *make_act_event(const json_t *line)
+static struct event *make_act_event(const struct json_node *line)
 {
-	const json_t *audit = json_object_get(line, "audit");
-	char *id = replay_text_copy(json_object_get(audit, "id"));
+	const struct json_node *audit = json_node_get(line, "audit");
+	char *id = replay_text_copy(json_node_get(audit, "id"));
 	size_t len = id ? strcspn(id, "/") : 0;
 	struct event *e = NULL;
 	struct str raw, text;
@@ -181,35 +177,49 @@ static struct event *make_act_event(const json_t *line)
 	return e;
 }
 
-static struct event *make_event(const json_t *line)
+static struct event *make_event(const struct json_node *line)
 {
 	struct event_texts t = {
-		.source = replay_text_copy(json_object_get(line, "source")),
-		.id = replay_text_copy(json_object_get(line, "id")),
-		.what = replay_text_copy(json_object_get(line, "what")),
-		.text = replay_text_copy(json_object_get(line, "text")),
-		.holder = replay_text_copy(json_object_get(line, "holder")),
-		.key = replay_text_copy(json_object_get(line, "key")),
+		.source = replay_text_copy(json_node_get(line, "source")),
+		.id = replay_text_copy(json_node_get(line, "id")),
+		.what = replay_text_copy(json_node_get(line, "what")),
+		.text = replay_text_copy(json_node_get(line, "text")),
+		.holder = replay_text_copy(json_node_get(line, "holder")),
+		.key = replay_text_copy(json_node_get(line, "key")),
 	};
 	enum event_hold hold = hold_of(replay_word(line, "hold"));
 	struct event *e = NULL;
 	int64_t token = 0;
 
-	replay_big(json_object_get(line, "token"), 10, &token);
+	replay_big(json_node_get(line, "token"), 10, &token);
 	if (!t.holder)
 		hold = EVENT_NO_HOLD;
 	if (t.source && t.what && t.text)
-		e = event_held(replay_time(json_object_get(line, "at")), token, t.source, t.id,
+		e = event_held(replay_time(json_node_get(line, "at")), token, t.source, t.id,
 			t.what, t.text, hold, hold == EVENT_NO_HOLD ? NULL : t.holder,
 			hold == EVENT_NO_HOLD ? NULL : t.key);
 	if (e)
-		e->late = json_is_true(json_object_get(line, "late"));
+		e->late = replay_true(line, "late");
 	free(t.source);
 	free(t.id);
 	free(t.what);
 	free(t.text);
 	free(t.holder);
 	free(t.key);
+	return e;
+}
+
+/* NULL: it can't be read, or is of nothing that is shown. */
+static struct event *event_at(const struct replay *r, int64_t offset)
+{
+	struct replay_line line;
+	struct event *e = NULL;
+
+	replay_line_read(&line, r, offset);
+	if (line.json)
+		e = json_node_get(line.json, "audit") ? make_act_event(line.json)
+						      : make_event(line.json);
+	replay_line_release(&line);
 	return e;
 }
 
@@ -222,12 +232,8 @@ size_t replay_events(const struct replay *r, int64_t now_ms, uint64_t *seq, stru
 		*seq = end - most;
 
 	while (*seq < end && n < max) {
-		json_t *line = replay_line_at(r, r->events.at[*seq].offset);
-		struct event *e = !line                            ? NULL
-				  : json_object_get(line, "audit") ? make_act_event(line)
-								   : make_event(line);
+		struct event *e = event_at(r, r->events.at[*seq].offset);
 
-		json_decref(line);
 		++*seq;
 		if (!e)
 			continue;
@@ -249,33 +255,35 @@ size_t replay_n_acts(const struct replay *r, int64_t now_ms)
 	return replay_marks_until(&r->acts, now_ms);
 }
 
-static json_t *clean_value(const json_t *value)
+static json_t *clean_value(const struct json_node *value)
 {
 	char *text = replay_text_copy(value);
-	json_t *clean = text                     ? json_string(text)
-			: json_is_integer(value) ? json_copy((json_t *)(uintptr_t)value)
-						 : NULL;
+	json_t *clean = NULL;
+
+	if (text)
+		clean = json_string(text);
+	else if (json_node_is(value, JSON_KIND_NUMBER))
+		clean = json_integer(value->number);
 
 	free(text);
 	return clean;
 }
 
 /* Texts and numbers, and those of its objects: nothing that is deeper is shown. */
-static json_t *clean_act(json_t *audit)
+static json_t *clean_act(const struct json_node *audit)
 {
-	json_t *clean = json_object(), *value, *inner, *part;
-	const char *key, *name;
+	const struct json_node *value, *part;
+	json_t *clean = json_object(), *inner;
 
-	json_object_foreach(audit, key, value)
-	{
-		if (!json_is_object(value)) {
-			json_object_set_new(clean, key, clean_value(value));
+	for (value = json_node_first(audit); value; value = json_node_next(value)) {
+		if (!json_node_is(value, JSON_KIND_OBJECT)) {
+			json_object_set_new(clean, value->name, clean_value(value));
 			continue;
 		}
 		inner = json_object();
-		json_object_foreach(value, name, part)
-			json_object_set_new(inner, name, clean_value(part));
-		json_object_set_new(clean, key, inner);
+		for (part = json_node_first(value); part; part = json_node_next(part))
+			json_object_set_new(inner, part->name, clean_value(part));
+		json_object_set_new(clean, value->name, inner);
 	}
 	return clean;
 }
@@ -283,11 +291,14 @@ static json_t *clean_act(json_t *audit)
 static void tell_line(const struct replay *r, int64_t offset,
 	void (*each)(void *arg, const char *line), void *arg)
 {
-	json_t *line = replay_line_at(r, offset);
-	json_t *audit = json_object_get(line, "audit"), *clean;
+	const struct json_node *audit;
+	struct replay_line line;
+	json_t *clean;
 	char *text;
 
-	if (json_is_object(audit)) {
+	replay_line_read(&line, r, offset);
+	audit = json_node_get(line.json, "audit");
+	if (json_node_is(audit, JSON_KIND_OBJECT)) {
 		clean = clean_act(audit);
 		text = json_dumps(clean, JSON_COMPACT);
 		if (text)
@@ -295,7 +306,7 @@ static void tell_line(const struct replay *r, int64_t offset,
 		free(text);
 		json_decref(clean);
 	}
-	json_decref(line);
+	replay_line_release(&line);
 }
 
 void replay_acts(const struct replay *r, int64_t now_ms, size_t most,
@@ -314,18 +325,18 @@ static struct row *judged_at(const struct replay *r, const struct replay_marks *
 {
 	size_t n = replay_marks_until(marks, now_ms);
 	struct replay_maker maker;
+	struct replay_line line;
 	struct row *row = NULL;
-	json_t *line;
 
 	if (!n)
 		return NULL;
-	line = replay_line_at(r, marks->at[n - 1].offset);
-	if (line && json_is_object(json_object_get(line, "verdict"))) {
+	replay_line_read(&line, r, marks->at[n - 1].offset);
+	if (json_node_is(json_node_get(line.json, "verdict"), JSON_KIND_OBJECT)) {
 		replay_maker_init(&maker);
-		row = replay_make_judged(&maker, source, path, line);
+		row = replay_make_judged(&maker, source, path, line.json);
 		replay_maker_release(&maker);
 	}
-	json_decref(line);
+	replay_line_release(&line);
 	return row;
 }
 

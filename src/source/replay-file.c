@@ -45,16 +45,16 @@ struct walk {
 
 /* ---- the head ---- */
 
-static void read_source(struct replay_track *track, const json_t *object)
+static void read_source(struct replay_track *track, const struct json_node *object)
 {
-	char *name = replay_text_copy(json_object_get(object, "name"));
-	char *kind = replay_text_copy(json_object_get(object, "kind"));
+	char *name = replay_text_copy(json_node_get(object, "name"));
+	char *kind = replay_text_copy(json_node_get(object, "kind"));
 
 	track->fact = (struct replay_source){
 		.name = name ? name : xstrdup(""),
 		.kind = kind ? kind : xstrdup(""),
-		.environment = replay_text_copy(json_object_get(object, "environment")),
-		.protect = json_is_true(json_object_get(object, "protect")),
+		.environment = replay_text_copy(json_node_get(object, "environment")),
+		.protect = replay_true(object, "protect"),
 	};
 }
 
@@ -68,17 +68,18 @@ static bool is_source_name(const char *s)
 	return len > 0 && len < NAME_MAX_BYTES && strspn(s, fit) == len;
 }
 
-static int read_sources(struct replay *r, const json_t *list, struct err *err)
+static int read_sources(struct replay *r, const struct json_node *list, struct err *err)
 {
-	size_t n = json_array_size(list), i;
+	const struct json_node *item = json_node_first(list);
+	size_t n = json_node_count(list), i;
 
 	if (n > RECORD_SOURCES_MAX)
 		return err_set(err, ERR_LIMIT, "the record has %zu sources; at most %d are read", n,
 			RECORD_SOURCES_MAX);
 	r->tracks = xcalloc(n, sizeof(*r->tracks));
 	r->n_tracks = n;
-	for (i = 0; i < n; i++)
-		read_source(&r->tracks[i], json_array_get(list, i));
+	for (i = 0; i < n; i++, item = json_node_next(item))
+		read_source(&r->tracks[i], item);
 	for (i = 0; i < n; i++)
 		if (!is_source_name(r->tracks[i].fact.name))
 			return err_set(err, ERR_PROTO,
@@ -86,16 +87,17 @@ static int read_sources(struct replay *r, const json_t *list, struct err *err)
 	return 0;
 }
 
-static void read_role(struct replay *r, size_t i, const json_t *object)
+static void read_role(struct replay *r, size_t i, const struct json_node *object)
 {
-	const json_t *list = json_object_get(object, "witnesses");
+	const struct json_node *list = json_node_get(object, "witnesses");
+	const struct json_node *item = json_node_first(list);
 	int harm = harm_from_word(replay_word(object, "harm"));
-	size_t n = json_array_size(list), kept = 0, k;
-	char *name = replay_text_copy(json_object_get(object, "name"));
+	size_t n = json_node_count(list), kept = 0, k;
+	char *name = replay_text_copy(json_node_get(object, "name"));
 
 	r->role_facts[i].witnesses = xcalloc(n, sizeof(*r->role_facts[i].witnesses));
-	for (k = 0; k < n; k++) {
-		char *id = replay_text_copy(json_array_get(list, k));
+	for (k = 0; k < n; k++, item = json_node_next(item)) {
+		char *id = replay_text_copy(item);
 
 		if (id && strchr(id, '/'))
 			r->role_facts[i].witnesses[kept++] = id;
@@ -105,33 +107,34 @@ static void read_role(struct replay *r, size_t i, const json_t *object)
 	r->roles[i] = (struct role){
 		.name = name ? name : xstrdup(""),
 		.harm = harm < 0 ? HARM_UNKNOWN : (enum harm)harm,
-		.idempotent = replay_tristate(json_object_get(object, "idempotent")),
-		.fenced = replay_tristate(json_object_get(object, "fenced")),
+		.idempotent = replay_tristate(json_node_get(object, "idempotent")),
+		.fenced = replay_tristate(json_node_get(object, "fenced")),
 		.witnesses = r->role_facts[i].witnesses,
 		.n_witnesses = kept,
 	};
 }
 
-static void read_roles(struct replay *r, const json_t *list)
+static void read_roles(struct replay *r, const struct json_node *list)
 {
-	size_t n = json_array_size(list), i;
+	const struct json_node *item = json_node_first(list);
+	size_t n = json_node_count(list), i;
 
 	n = n > RECORD_ROLES_MAX ? RECORD_ROLES_MAX : n;
 	r->roles = xcalloc(n, sizeof(*r->roles));
 	r->role_facts = xcalloc(n, sizeof(*r->role_facts));
 	r->n_roles = n;
-	for (i = 0; i < n; i++)
-		read_role(r, i, json_array_get(list, i));
+	for (i = 0; i < n; i++, item = json_node_next(item))
+		read_role(r, i, item);
 }
 
-static void read_thresholds(struct replay *r, const json_t *object)
+static void read_thresholds(struct replay *r, const struct json_node *object)
 {
 	int64_t n;
 
 	r->thresholds = thresholds_default();
-#define THRESHOLD(field, name, value, help)               \
-	n = replay_number(json_object_get(object, name)); \
-	if (n >= 0)                                       \
+#define THRESHOLD(field, name, value, help)             \
+	n = replay_number(json_node_get(object, name)); \
+	if (n >= 0)                                     \
 		r->thresholds.field = n;
 #define THRESHOLD_COUNT(field, name, value, help) THRESHOLD(field, name, value, help)
 #include "model/thresholds.def"
@@ -139,10 +142,10 @@ static void read_thresholds(struct replay *r, const json_t *object)
 #undef THRESHOLD_COUNT
 }
 
-static int read_head(struct replay *r, const json_t *head, struct err *err)
+static int read_head(struct replay *r, const struct json_node *head, struct err *err)
 {
-	int64_t version = replay_number(json_object_get(head, "version"));
-	int64_t at_us = replay_time(json_object_get(head, "at"));
+	int64_t version = replay_number(json_node_get(head, "version"));
+	int64_t at_us = replay_time(json_node_get(head, "at"));
 
 	if (strcmp(replay_word(head, "format"), "baton-record") != 0 || version < 1)
 		return err_set(err, ERR_PROTO, "this is no record that baton record wrote");
@@ -155,11 +158,11 @@ static int read_head(struct replay *r, const json_t *head, struct err *err)
 		return err_set(err, ERR_PROTO,
 			"the record is damaged: its first line does not say when it began");
 	r->epoch_us = clock_minus(at_us, (int64_t)REPLAY_START_MS * 1000);
-	r->sim = json_is_true(json_object_get(head, "sim"));
-	r->redacted = json_is_true(json_object_get(head, "redacted"));
-	read_roles(r, json_object_get(head, "roles"));
-	read_thresholds(r, json_object_get(head, "thresholds"));
-	return read_sources(r, json_object_get(head, "sources"), err);
+	r->sim = replay_true(head, "sim");
+	r->redacted = replay_true(head, "redacted");
+	read_roles(r, json_node_get(head, "roles"));
+	read_thresholds(r, json_node_get(head, "thresholds"));
+	return read_sources(r, json_node_get(head, "sources"), err);
 }
 
 /* ---- the other lines ---- */
@@ -391,21 +394,23 @@ static void tell_trouble(struct walk *w, bool torn)
 
 static int walk_head(struct replay *r, struct replay_lines *lines, struct err *err)
 {
-	const char *text;
+	const struct json_node *head = NULL;
+	struct json_tree tree;
 	int64_t offset;
-	json_t *head;
+	char *text;
 	size_t len;
 	int rc = replay_lines_next(lines, &text, &len, &offset, NULL, err);
 
 	if (rc < 0)
 		return rc;
-	head = rc && !lines->broken ? json_loadb(text, len, 0, NULL) : NULL;
-	if (!json_is_object(head)) {
-		json_decref(head);
-		return err_set(err, ERR_PROTO, "this is no record that baton record wrote");
-	}
-	rc = read_head(r, head, err);
-	json_decref(head);
+	json_tree_init(&tree);
+	if (rc && !lines->broken)
+		head = json_tree_read(&tree, text, len);
+	if (json_node_is(head, JSON_KIND_OBJECT))
+		rc = read_head(r, head, err);
+	else
+		rc = err_set(err, ERR_PROTO, "this is no record that baton record wrote");
+	json_tree_release(&tree);
 	return rc;
 }
 
@@ -413,8 +418,8 @@ static int walk_file(struct replay *r, struct err *err)
 {
 	struct walk w = { .r = r, .at_ms = REPLAY_START_MS };
 	struct replay_lines lines;
-	const char *text;
 	int64_t offset;
+	char *text;
 	bool torn = false;
 	size_t len;
 	int rc;

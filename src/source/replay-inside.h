@@ -2,11 +2,10 @@
 #define SOURCE_REPLAY_INSIDE_H
 
 #include "base/str.h"
+#include "io/json-tree.h"
 #include "model/draft.h"
 #include "model/verdict.h"
 #include "source/replay.h"
-
-#include <jansson.h>
 
 /* Private to the reader of records. */
 
@@ -23,14 +22,22 @@ struct replay_lines {
 void replay_lines_init(struct replay_lines *l, int fd, int64_t offset);
 void replay_lines_release(struct replay_lines *l);
 /*
- * The next whole line, without its end: 1; the text is borrowed until the next call. 0: there is
- * none; *ret_torn (may be NULL): something stands behind the last line break. Negative: it can't be
- * read.
+ * The next whole line, without its end: 1; the text is borrowed until the next call, and may be
+ * changed, with the byte behind it. 0: there is none; *ret_torn (may be NULL): something stands
+ * behind the last line break. Negative: it can't be read.
  */
-int replay_lines_next(struct replay_lines *l, const char **ret, size_t *ret_len,
-	int64_t *ret_offset, bool *ret_torn, struct err *err);
-/* One line at a place, read as JSON; NULL where it is none. The caller's reference. */
-json_t *replay_line_at(const struct replay *r, int64_t offset);
+int replay_lines_next(struct replay_lines *l, char **ret, size_t *ret_len, int64_t *ret_offset,
+	bool *ret_torn, struct err *err);
+
+/* One line at a place, read as JSON. */
+struct replay_line {
+	struct replay_lines lines;
+	struct json_tree tree;
+	const struct json_node *json; /* an object; NULL: there is none */
+};
+
+void replay_line_read(struct replay_line *line, const struct replay *r, int64_t offset);
+void replay_line_release(struct replay_line *line);
 
 /* A line that may be of interest: its moment, and where it stands. */
 struct replay_mark {
@@ -88,20 +95,22 @@ struct replay {
 /* replay-json.c: values of any type become what is asked for. */
 
 /* A moment of the record's clock; TIME_UNKNOWN where it is no number. */
-int64_t replay_moment(const json_t *value);
+int64_t replay_moment(const struct json_node *value);
 /* A number; TIME_UNKNOWN where it is none. */
-int64_t replay_number(const json_t *value);
+int64_t replay_number(const struct json_node *value);
 /* A number that may stand in a string. False: it is neither. */
-bool replay_big(const json_t *value, int base, int64_t *ret);
+bool replay_big(const struct json_node *value, int base, int64_t *ret);
 /* RFC 3339, or microseconds; TIME_UNKNOWN. */
-int64_t replay_time(const json_t *value);
-enum tristate replay_tristate(const json_t *value);
+int64_t replay_time(const struct json_node *value);
+enum tristate replay_tristate(const struct json_node *value);
+/* Whether the member is true. */
+bool replay_true(const struct json_node *object, const char *name);
 /* Sanitised into s (which is cleared first); NULL where it is no text. */
-const char *replay_text(struct str *s, const json_t *value);
+const char *replay_text(struct str *s, const struct json_node *value);
 /* Its own copy; NULL where it is no text. */
-char *replay_text_copy(const json_t *value);
+char *replay_text_copy(const struct json_node *value);
 /* The member as text, raw; "" where it is none. */
-const char *replay_word(const json_t *object, const char *name);
+const char *replay_word(const struct json_node *object, const char *name);
 
 /* replay-row.c: rows from lines. */
 struct replay_maker {
@@ -119,9 +128,9 @@ void replay_maker_release(struct replay_maker *m);
  * that is not known here. One reference.
  */
 struct row *replay_make_row(struct replay_maker *m, const char *source, const char *path,
-	const json_t *object, const struct row *before);
+	const struct json_node *object, const struct row *before);
 /* The same for what was only judged: a row of MECH_SOURCE. */
-struct row *replay_make_judged(
-	struct replay_maker *m, const char *source, const char *path, const json_t *object);
+struct row *replay_make_judged(struct replay_maker *m, const char *source, const char *path,
+	const struct json_node *object);
 
 #endif

@@ -14,25 +14,25 @@ enum {
 	TEXT_BYTES_MAX = 64 * 1024,
 };
 
-int64_t replay_number(const json_t *value)
+int64_t replay_number(const struct json_node *value)
 {
-	return json_is_integer(value) ? json_integer_value(value) : TIME_UNKNOWN;
+	return json_node_is(value, JSON_KIND_NUMBER) ? value->number : TIME_UNKNOWN;
 }
 
-int64_t replay_moment(const json_t *value)
+int64_t replay_moment(const struct json_node *value)
 {
 	int64_t ms = replay_number(value);
 
 	return ms == TIME_UNKNOWN ? ms : clock_minus(ms, -(int64_t)REPLAY_START_MS);
 }
 
-bool replay_big(const json_t *value, int base, int64_t *ret)
+bool replay_big(const struct json_node *value, int base, int64_t *ret)
 {
-	const char *text = json_string_value(value);
+	const char *text = json_node_text(value);
 	char *end;
 
-	if (json_is_integer(value)) {
-		*ret = json_integer_value(value);
+	if (json_node_is(value, JSON_KIND_NUMBER)) {
+		*ret = value->number;
 		return true;
 	}
 	if (!text || !*text)
@@ -78,9 +78,9 @@ static bool parse_utc(const char *s, int64_t *ret_us)
 	return true;
 }
 
-int64_t replay_time(const json_t *value)
+int64_t replay_time(const struct json_node *value)
 {
-	const char *text = json_string_value(value);
+	const char *text = json_node_text(value);
 	int64_t us;
 
 	if (text && parse_utc(text, &us))
@@ -88,16 +88,21 @@ int64_t replay_time(const json_t *value)
 	return replay_big(value, 10, &us) ? us : TIME_UNKNOWN;
 }
 
-enum tristate replay_tristate(const json_t *value)
+enum tristate replay_tristate(const struct json_node *value)
 {
-	if (!json_is_boolean(value))
-		return TRI_UNKNOWN;
-	return json_is_true(value) ? TRI_YES : TRI_NO;
+	if (json_node_is(value, JSON_KIND_TRUE))
+		return TRI_YES;
+	return json_node_is(value, JSON_KIND_FALSE) ? TRI_NO : TRI_UNKNOWN;
 }
 
-const char *replay_text(struct str *s, const json_t *value)
+bool replay_true(const struct json_node *object, const char *name)
 {
-	const char *text = json_string_value(value);
+	return json_node_is(json_node_get(object, name), JSON_KIND_TRUE);
+}
+
+const char *replay_text(struct str *s, const struct json_node *value)
+{
+	const char *text = json_node_text(value);
 
 	if (!text)
 		return NULL;
@@ -106,20 +111,20 @@ const char *replay_text(struct str *s, const json_t *value)
 	return s->s;
 }
 
-char *replay_text_copy(const json_t *value)
+char *replay_text_copy(const struct json_node *value)
 {
 	struct str s;
 
-	if (!json_is_string(value))
+	if (!json_node_text(value))
 		return NULL;
 	str_init(&s, TEXT_BYTES_MAX * 4 + 4);
 	replay_text(&s, value);
 	return str_take(&s);
 }
 
-const char *replay_word(const json_t *object, const char *name)
+const char *replay_word(const struct json_node *object, const char *name)
 {
-	const char *text = json_string_value(json_object_get(object, name));
+	const char *text = json_node_text(json_node_get(object, name));
 
 	return text ? text : "";
 }

@@ -73,8 +73,8 @@ static int skip_line(struct replay_lines *l, struct err *err)
 	return 1;
 }
 
-int replay_lines_next(struct replay_lines *l, const char **ret, size_t *ret_len,
-	int64_t *ret_offset, bool *ret_torn, struct err *err)
+int replay_lines_next(struct replay_lines *l, char **ret, size_t *ret_len, int64_t *ret_offset,
+	bool *ret_torn, struct err *err)
 {
 	size_t looked = 0;
 	int rc = 1;
@@ -106,21 +106,23 @@ int replay_lines_next(struct replay_lines *l, const char **ret, size_t *ret_len,
 	return rc;
 }
 
-json_t *replay_line_at(const struct replay *r, int64_t offset)
+void replay_line_read(struct replay_line *line, const struct replay *r, int64_t offset)
 {
-	struct replay_lines l;
-	const char *text;
-	json_t *line = NULL;
+	char *text;
 	size_t len;
 	int64_t at;
 
-	replay_lines_init(&l, r->fd, offset);
-	if (replay_lines_next(&l, &text, &len, &at, NULL, NULL) > 0)
-		line = json_loadb(text, len, 0, NULL);
-	replay_lines_release(&l);
-	if (line && !json_is_object(line)) {
-		json_decref(line);
-		line = NULL;
-	}
-	return line;
+	replay_lines_init(&line->lines, r->fd, offset);
+	json_tree_init(&line->tree);
+	line->json = NULL;
+	if (replay_lines_next(&line->lines, &text, &len, &at, NULL, NULL) > 0)
+		line->json = json_tree_read(&line->tree, text, len);
+	if (!json_node_is(line->json, JSON_KIND_OBJECT))
+		line->json = NULL;
+}
+
+void replay_line_release(struct replay_line *line)
+{
+	json_tree_release(&line->tree);
+	replay_lines_release(&line->lines);
 }

@@ -31,10 +31,16 @@ void replay_maker_release(struct replay_maker *m)
 	schedule_unref(m->schedule);
 }
 
+/* The first of a list's items; NULL: there is none, or it is no list. */
+static const struct json_node *first_item(const struct json_node *list)
+{
+	return json_node_count(list) ? json_node_first(list) : NULL;
+}
+
 /* ---- details ---- */
 
 /* A detail's value as a number; false where it is none of that type. */
-static bool detail_number(enum detail_id id, const json_t *value, int64_t *ret)
+static bool detail_number(enum detail_id id, const struct json_node *value, int64_t *ret)
 {
 	switch (detail_word(id)->type) {
 	case DETAIL_TYPE_HEX:
@@ -45,33 +51,33 @@ static bool detail_number(enum detail_id id, const json_t *value, int64_t *ret)
 		*ret = replay_time(value);
 		return *ret != TIME_UNKNOWN;
 	case DETAIL_TYPE_BOOL:
-		*ret = json_is_true(value);
-		return json_is_boolean(value);
+		*ret = json_node_is(value, JSON_KIND_TRUE);
+		return *ret || json_node_is(value, JSON_KIND_FALSE);
 	case DETAIL_TYPE_MS:
 		*ret = record_is_moment(id) ? replay_moment(value) : replay_number(value);
 		return true;
 	default:
 		*ret = replay_number(value);
-		return json_is_integer(value);
+		return json_node_is(value, JSON_KIND_NUMBER);
 	}
 }
 
 /* Details go to the draft of the facts, or to that of the verdict, as evidence. */
 static void add_detail(
-	struct replay_maker *m, bool evidence, enum detail_id id, const json_t *value)
+	struct replay_maker *m, bool evidence, enum detail_id id, const struct json_node *value)
 {
 	int64_t number;
 
-	if (json_is_null(value)) {
+	if (json_node_is(value, JSON_KIND_NULL)) {
 		if (!evidence)
 			draft_hidden(m->draft, id);
 	} else if (detail_word(id)->type == DETAIL_TYPE_TEXT) {
-		if (!json_is_string(value))
+		if (!json_node_text(value))
 			return;
 		if (evidence)
 			verdict_evidence_text(&m->verdict, id, replay_text(&m->text, value));
 		else
-			draft_text(m->draft, id, json_string_value(value));
+			draft_text(m->draft, id, json_node_text(value));
 	} else if (detail_number(id, value, &number)) {
 		if (evidence)
 			verdict_evidence_int(&m->verdict, id, number);
@@ -80,22 +86,21 @@ static void add_detail(
 	}
 }
 
-static void add_details(struct replay_maker *m, bool evidence, const json_t *object)
+static void add_details(struct replay_maker *m, bool evidence, const struct json_node *object)
 {
-	const char *name;
-	json_t *value;
+	const struct json_node *value, *item;
 
-	json_object_foreach((json_t *)(uintptr_t)object, name, value)
-	{
-		int id = detail_from_word(name);
-		size_t i;
+	if (!json_node_is(object, JSON_KIND_OBJECT))
+		return;
+	for (value = json_node_first(object); value; value = json_node_next(value)) {
+		int id = detail_from_word(value->name);
 
 		if (id < 0)
 			continue;
-		if (!json_is_array(value))
+		if (!json_node_is(value, JSON_KIND_LIST))
 			add_detail(m, evidence, (enum detail_id)id, value);
-		for (i = 0; i < json_array_size(value); i++)
-			add_detail(m, evidence, (enum detail_id)id, json_array_get(value, i));
+		for (item = first_item(value); item; item = json_node_next(item))
+			add_detail(m, evidence, (enum detail_id)id, item);
 	}
 }
 
@@ -134,14 +139,13 @@ static bool claim_kind(const char *word, enum claim_kind *ret)
 	return false;
 }
 
-static void add_claims(struct replay_maker *m, const json_t *claims)
+static void add_claims(struct replay_maker *m, const struct json_node *claims)
 {
-	size_t i;
+	const struct json_node *claim;
 
-	for (i = 0; i < json_array_size(claims); i++) {
-		const json_t *claim = json_array_get(claims, i);
+	for (claim = first_item(claims); claim; claim = json_node_next(claim)) {
 		const char *identity = replay_word(claim, "identity");
-		int64_t position = replay_number(json_object_get(claim, "position"));
+		int64_t position = replay_number(json_node_get(claim, "position"));
 		enum claim_kind kind;
 
 		if (!claim_kind(replay_word(claim, "kind"), &kind))
@@ -149,7 +153,7 @@ static void add_claims(struct replay_maker *m, const json_t *claims)
 		draft_claim(m->draft, kind, identity, strlen(identity), replay_word(claim, "key"));
 		if (position > 0 && position <= UINT32_MAX)
 			draft_position(m->draft, (uint32_t)position);
-		add_details(m, false, json_object_get(claim, "detail"));
+		add_details(m, false, json_node_get(claim, "detail"));
 	}
 }
 
@@ -174,71 +178,70 @@ static void copy_claims(struct replay_maker *m, const struct singleton *s)
 
 /* ---- runs ---- */
 
-static int32_t count_of(const json_t *object, const char *name)
+static int32_t count_of(const struct json_node *object, const char *name)
 {
-	int64_t n = replay_number(json_object_get(object, name));
+	int64_t n = replay_number(json_node_get(object, name));
 
 	return n < 0 || n > INT32_MAX ? -1 : (int32_t)n;
 }
 
-static int64_t time_of(const json_t *object, const char *name)
+static int64_t time_of(const struct json_node *object, const char *name)
 {
-	return replay_time(json_object_get(object, name));
+	return replay_time(json_node_get(object, name));
 }
 
-static void add_pod(struct replay_maker *m, const json_t *pod)
+static void add_pod(struct replay_maker *m, const struct json_node *pod)
 {
-	draft_pod(
-		m->draft, &(struct pod){
-				  .name = replay_word(pod, "name"),
-				  .key = replay_word(pod, "key"),
-				  .node = json_string_value(json_object_get(pod, "node")),
-				  .reason = json_string_value(json_object_get(pod, "reason")),
-				  .phase = pod_phase_from_word(replay_word(pod, "phase")),
-				  .node_ready = replay_tristate(json_object_get(pod, "node_ready")),
-				  .node_gone = json_is_true(json_object_get(pod, "node_gone")),
-				  .containers_running = count_of(pod, "containers_running"),
-				  .restarts = count_of(pod, "restarts"),
-				  .start_us = time_of(pod, "start"),
-				  .end_us = time_of(pod, "end"),
-				  .deleted_us = time_of(pod, "deleted"),
-			  });
-	add_details(m, false, json_object_get(pod, "detail"));
+	draft_pod(m->draft, &(struct pod){
+				    .name = replay_word(pod, "name"),
+				    .key = replay_word(pod, "key"),
+				    .node = json_node_text(json_node_get(pod, "node")),
+				    .reason = json_node_text(json_node_get(pod, "reason")),
+				    .phase = pod_phase_from_word(replay_word(pod, "phase")),
+				    .node_ready = replay_tristate(json_node_get(pod, "node_ready")),
+				    .node_gone = replay_true(pod, "node_gone"),
+				    .containers_running = count_of(pod, "containers_running"),
+				    .restarts = count_of(pod, "restarts"),
+				    .start_us = time_of(pod, "start"),
+				    .end_us = time_of(pod, "end"),
+				    .deleted_us = time_of(pod, "deleted"),
+			    });
+	add_details(m, false, json_node_get(pod, "detail"));
 }
 
-static void add_run(struct replay_maker *m, const json_t *run)
+static void add_run(struct replay_maker *m, const struct json_node *run)
 {
 	int state = run_state_from_word(replay_word(run, "state"));
-	const json_t *pods = json_object_get(run, "pods");
+	const struct json_node *pod;
 	int32_t parallelism = count_of(run, "parallelism");
-	size_t i;
 
 	draft_run(m->draft, &(struct run){
 				    .name = replay_word(run, "name"),
 				    .key = replay_word(run, "key"),
 				    .state = state < 0 ? RUN_UNKNOWN : (enum run_state)state,
-				    .listed = replay_tristate(json_object_get(run, "listed")),
-				    .manual = json_is_true(json_object_get(run, "manual")),
+				    .listed = replay_tristate(json_node_get(run, "listed")),
+				    .manual = replay_true(run, "manual"),
 				    .attempts = count_of(run, "attempts"),
 				    .slot_us = time_of(run, "slot"),
 				    .created_us = time_of(run, "created"),
 				    .start_us = time_of(run, "start"),
 				    .end_us = time_of(run, "end"),
 				    .deleted_us = time_of(run, "deleted"),
-				    .deadline_s = replay_number(json_object_get(run, "deadline_s")),
+				    .deadline_s = replay_number(json_node_get(run, "deadline_s")),
 				    .parallelism = parallelism < 0 ? 1 : parallelism,
 			    });
-	add_details(m, false, json_object_get(run, "detail"));
-	for (i = 0; i < json_array_size(pods); i++)
-		add_pod(m, json_array_get(pods, i));
+	add_details(m, false, json_node_get(run, "detail"));
+	pod = first_item(json_node_get(run, "pods"));
+	for (; pod; pod = json_node_next(pod))
+		add_pod(m, pod);
 }
 
-static void add_runs(struct replay_maker *m, const json_t *runs)
+static void add_runs(struct replay_maker *m, const struct json_node *runs)
 {
-	size_t i;
+	const struct json_node *run;
 
-	for (i = 0; i < json_array_size(runs); i++)
-		add_run(m, json_array_get(runs, i));
+	for (run = first_item(runs); run; run = json_node_next(run))
+		add_run(m, run);
 }
 
 static void copy_runs(struct replay_maker *m, const struct singleton *s)
@@ -269,14 +272,14 @@ static void unescape(struct str *out, const char *text)
 	}
 }
 
-static void add_schedule(struct replay_maker *m, const json_t *object)
+static void add_schedule(struct replay_maker *m, const struct json_node *object)
 {
-	const char *zone = json_string_value(json_object_get(object, "zone"));
+	const char *zone = json_node_text(json_node_get(object, "zone"));
 
-	if (!json_is_object(object))
+	if (!json_node_is(object, JSON_KIND_OBJECT))
 		return;
 	/* A zone within the text is found there again. */
-	if (json_is_true(json_object_get(object, "zone_in_text")))
+	if (replay_true(object, "zone_in_text"))
 		zone = NULL;
 	unescape(&m->text, replay_word(object, "text"));
 	unescape(&m->other, zone ? zone : "");
@@ -288,12 +291,12 @@ static void add_schedule(struct replay_maker *m, const json_t *object)
 /* ---- the facts ---- */
 
 static bool begin_row(struct replay_maker *m, const char *source, const char *path,
-	const json_t *what, const struct row *before)
+	const struct json_node *what, const struct row *before)
 {
 	int mechanism, kind;
 	int64_t token;
 
-	if (!json_is_object(what)) {
+	if (!json_node_is(what, JSON_KIND_OBJECT)) {
 		if (!before)
 			return false;
 		draft_begin_again(m->draft, before->s->mechanism, source, path);
@@ -305,20 +308,21 @@ static bool begin_row(struct replay_maker *m, const char *source, const char *pa
 	if (mechanism < 0)
 		return false;
 	draft_begin_again(m->draft, (enum mechanism)mechanism, source, path);
-	draft_name(m->draft, json_string_value(json_object_get(what, "name")));
+	draft_name(m->draft, json_node_text(json_node_get(what, "name")));
 	kind = token_kind_from_word(replay_word(what, "token_kind"));
-	if (kind > 0 && replay_big(json_object_get(what, "token"), 10, &token))
+	if (kind > 0 && replay_big(json_node_get(what, "token"), 10, &token))
 		draft_token(m->draft, (enum token_kind)kind, token);
 	return true;
 }
 
-static void add_lease(struct replay_maker *m, const json_t *lease, const struct row *before)
+static void add_lease(
+	struct replay_maker *m, const struct json_node *lease, const struct row *before)
 {
-	if (json_is_object(lease)) {
-		draft_lease(m->draft, replay_number(json_object_get(lease, "granted_ms")),
-			replay_moment(json_object_get(lease, "end")),
-			replay_moment(json_object_get(lease, "read")));
-		draft_lease_known(m->draft, replay_moment(json_object_get(lease, "known")));
+	if (json_node_is(lease, JSON_KIND_OBJECT)) {
+		draft_lease(m->draft, replay_number(json_node_get(lease, "granted_ms")),
+			replay_moment(json_node_get(lease, "end")),
+			replay_moment(json_node_get(lease, "read")));
+		draft_lease_known(m->draft, replay_moment(json_node_get(lease, "known")));
 	} else if (before) {
 		draft_lease(m->draft, before->s->lease_granted_ms, before->s->lease_deadline_ms,
 			before->s->lease_read_ms);
@@ -327,16 +331,16 @@ static void add_lease(struct replay_maker *m, const json_t *lease, const struct 
 }
 
 static struct singleton *make_facts(struct replay_maker *m, const char *source, const char *path,
-	const json_t *object, const struct row *before)
+	const struct json_node *object, const struct row *before)
 {
-	const json_t *detail = json_object_get(object, "detail");
-	const json_t *claims = json_object_get(object, "claims");
-	const json_t *runs = json_object_get(object, "runs");
-	const json_t *schedule = json_object_get(object, "schedule");
+	const struct json_node *detail = json_node_get(object, "detail");
+	const struct json_node *claims = json_node_get(object, "claims");
+	const struct json_node *runs = json_node_get(object, "runs");
+	const struct json_node *schedule = json_node_get(object, "schedule");
 
-	if (!begin_row(m, source, path, json_object_get(object, "what"), before))
+	if (!begin_row(m, source, path, json_node_get(object, "what"), before))
 		return NULL;
-	add_lease(m, json_object_get(object, "lease"), before);
+	add_lease(m, json_node_get(object, "lease"), before);
 	if (detail || !before)
 		add_details(m, false, detail);
 	else
@@ -358,28 +362,27 @@ static struct singleton *make_facts(struct replay_maker *m, const char *source, 
 
 /* ---- the verdict ---- */
 
-static void read_verdict(struct replay_maker *m, const json_t *verdict)
+static void read_verdict(struct replay_maker *m, const struct json_node *verdict)
 {
 	int state = state_from_word(replay_word(verdict, "state"));
 	struct verdict *v = &m->verdict.v;
 
 	v->state = state < 0 ? STATE_UNKNOWN : (enum state)state;
-	v->needs_attention = json_is_true(json_object_get(verdict, "needs_attention"));
-	v->has_highest =
-		replay_big(json_object_get(verdict, "highest_token"), 10, &v->highest_token);
+	v->needs_attention = replay_true(verdict, "needs_attention");
+	v->has_highest = replay_big(json_node_get(verdict, "highest_token"), 10, &v->highest_token);
 	v->state_since_us = time_of(verdict, "state_since");
 	v->first_seen_us = time_of(verdict, "first_seen");
 	v->known_since_us = time_of(verdict, "known_since");
 	v->fit = fitness_from_word(replay_word(verdict, "fit"));
 	/* Kept until row_new has copied it: nothing else uses m->other until then. */
-	m->verdict.role = replay_text(&m->other, json_object_get(verdict, "role"));
+	m->verdict.role = replay_text(&m->other, json_node_get(verdict, "role"));
 }
 
-static void add_finding(struct replay_maker *m, const json_t *finding)
+static void add_finding(struct replay_maker *m, const struct json_node *finding)
 {
 	int code = finding_from_word(replay_word(finding, "code"));
 	int severity = severity_from_word(replay_word(finding, "severity"));
-	const char *text = replay_text(&m->text, json_object_get(finding, "text"));
+	const char *text = replay_text(&m->text, json_node_get(finding, "text"));
 
 	/* One that a later version knows tells its sentence to no one here. */
 	if (code < 0)
@@ -388,10 +391,10 @@ static void add_finding(struct replay_maker *m, const json_t *finding)
 		severity < 0 ? finding_word((enum finding_code)code)->severity
 			     : (enum severity)severity,
 		time_of(finding, "since"), "%s", text ? text : "");
-	text = replay_text(&m->text, json_object_get(finding, "advice"));
+	text = replay_text(&m->text, json_node_get(finding, "advice"));
 	if (text)
 		verdict_advise(&m->verdict, "%s", text);
-	add_details(m, true, json_object_get(finding, "evidence"));
+	add_details(m, true, json_node_get(finding, "evidence"));
 }
 
 static void copy_finding(struct replay_maker *m, const struct finding *f)
@@ -412,10 +415,11 @@ static void copy_finding(struct replay_maker *m, const struct finding *f)
 }
 
 /* Only the record changes a verdict, never time alone: next_ms stays as it was begun. */
-static void make_verdict(struct replay_maker *m, const json_t *object, const struct row *before)
+static void make_verdict(
+	struct replay_maker *m, const struct json_node *object, const struct row *before)
 {
-	const json_t *verdict = json_object_get(object, "verdict");
-	const json_t *findings = json_object_get(object, "findings");
+	const struct json_node *verdict = json_node_get(object, "verdict");
+	const struct json_node *findings = json_node_get(object, "findings"), *finding;
 	size_t i;
 
 	verdict_draft_begin(&m->verdict);
@@ -428,14 +432,14 @@ static void make_verdict(struct replay_maker *m, const json_t *object, const str
 		m->verdict.role = row_role(before);
 		m->verdict.v.next_ms = next_ms;
 	}
-	for (i = 0; i < json_array_size(findings); i++)
-		add_finding(m, json_array_get(findings, i));
+	for (finding = first_item(findings); finding; finding = json_node_next(finding))
+		add_finding(m, finding);
 	for (i = 0; !findings && before && i < before->v.n_findings; i++)
 		copy_finding(m, &before->v.findings[i]);
 }
 
 struct row *replay_make_row(struct replay_maker *m, const char *source, const char *path,
-	const json_t *object, const struct row *before)
+	const struct json_node *object, const struct row *before)
 {
 	struct singleton *s = make_facts(m, source, path, object, before);
 
@@ -445,8 +449,8 @@ struct row *replay_make_row(struct replay_maker *m, const char *source, const ch
 	return row_new(s, &m->verdict);
 }
 
-struct row *replay_make_judged(
-	struct replay_maker *m, const char *source, const char *path, const json_t *object)
+struct row *replay_make_judged(struct replay_maker *m, const char *source, const char *path,
+	const struct json_node *object)
 {
 	draft_begin_again(m->draft, MECH_SOURCE, source, path);
 	make_verdict(m, object, NULL);

@@ -19,8 +19,9 @@ struct replay_state {
 	const struct replay *replay;
 	const struct replay_track *track;
 	struct replay_maker maker;
-	size_t next;   /* the frame to apply next */
-	int64_t at_ms; /* up to which it was applied */
+	struct json_tree tree; /* of the line that is read */
+	size_t next;           /* the frame to apply next */
+	int64_t at_ms;         /* up to which it was applied */
 	struct snapshot head;
 	struct hidden *hidden;
 };
@@ -66,6 +67,7 @@ static int replay_source_open(const struct source_config *config, void **ret_sta
 	st->track = &given->replay->tracks[given->source];
 	st->at_ms = INT64_MIN;
 	replay_maker_init(&st->maker);
+	json_tree_init(&st->tree);
 	head_clear(st);
 	*ret_state = st;
 	return 0;
@@ -77,6 +79,7 @@ static void replay_source_close(void *state)
 
 	head_clear(st);
 	replay_maker_release(&st->maker);
+	json_tree_release(&st->tree);
 	free(st);
 }
 
@@ -92,71 +95,73 @@ static enum source_state source_state_of(const char *word)
 	return SOURCE_FAILING;
 }
 
-static uint64_t cost_of(const json_t *cost, const char *name)
+static uint64_t cost_of(const struct json_node *cost, const char *name)
 {
-	int64_t n = replay_number(json_object_get(cost, name));
+	int64_t n = replay_number(json_node_get(cost, name));
 
 	return n < 0 ? 0 : (uint64_t)n;
 }
 
 /* One path, or several. */
-static const char *const *read_except(const json_t *value)
+static const char *const *read_except(const struct json_node *value)
 {
-	size_t n = json_is_array(value) ? json_array_size(value) : json_is_string(value), i;
+	bool several = json_node_is(value, JSON_KIND_LIST);
+	const struct json_node *item = several ? json_node_first(value) : value;
+	size_t n = several ? json_node_count(value) : json_node_text(value) != NULL, i;
 	const char **list = n ? xcalloc(n + 1, sizeof(*list)) : NULL;
 
-	for (i = 0; i < n; i++) {
-		list[i] = replay_text_copy(json_is_array(value) ? json_array_get(value, i) : value);
+	for (i = 0; i < n; i++, item = json_node_next(item)) {
+		list[i] = replay_text_copy(item);
 		if (!list[i])
 			list[i] = xstrdup("");
 	}
 	return list;
 }
 
-static void read_hidden(struct replay_state *st, const json_t *list)
+static void read_hidden(struct replay_state *st, const struct json_node *list)
 {
-	size_t n = json_array_size(list), i;
+	const struct json_node *item = json_node_first(list);
+	size_t n = json_node_count(list), i;
 
 	st->hidden = xcalloc(n, sizeof(*st->hidden));
-	for (i = 0; i < n; i++) {
-		const json_t *item = json_array_get(list, i);
-		char *what = replay_text_copy(json_object_get(item, "what"));
+	for (i = 0; i < n; i++, item = json_node_next(item)) {
+		char *what = replay_text_copy(json_node_get(item, "what"));
 
 		st->hidden[i].what = what ? what : xstrdup("");
-		st->hidden[i].remedy = replay_text_copy(json_object_get(item, "remedy"));
-		st->hidden[i].rows = replay_text_copy(json_object_get(item, "rows"));
-		st->hidden[i].except = read_except(json_object_get(item, "except"));
+		st->hidden[i].remedy = replay_text_copy(json_node_get(item, "remedy"));
+		st->hidden[i].rows = replay_text_copy(json_node_get(item, "rows"));
+		st->hidden[i].except = read_except(json_node_get(item, "except"));
 	}
 	st->head.hidden = st->hidden;
 	st->head.n_hidden = n;
 }
 
-static void read_head(struct replay_state *st, const json_t *head)
+static void read_head(struct replay_state *st, const struct json_node *head)
 {
-	const json_t *cost = json_object_get(head, "cost");
-	const json_t *self = json_object_get(head, "self");
+	const struct json_node *cost = json_node_get(head, "cost");
+	const struct json_node *self = json_node_get(head, "self");
 	int64_t picture_ms = st->head.picture_ms;
 
 	head_clear(st);
 	st->head.picture_ms = picture_ms;
 	st->head.state = source_state_of(replay_word(head, "state"));
-	st->head.live = json_is_true(json_object_get(head, "live"));
-	st->head.error = replay_text_copy(json_object_get(head, "error"));
-	st->head.error_since_us = replay_time(json_object_get(head, "error_since"));
-	st->head.server = replay_text_copy(json_object_get(head, "server"));
+	st->head.live = replay_true(head, "live");
+	st->head.error = replay_text_copy(json_node_get(head, "error"));
+	st->head.error_since_us = replay_time(json_node_get(head, "error_since"));
+	st->head.server = replay_text_copy(json_node_get(head, "server"));
 	st->head.cost.requests = cost_of(cost, "requests");
 	st->head.cost.bytes_in = cost_of(cost, "bytes_in");
 	st->head.cost.bytes_out = cost_of(cost, "bytes_out");
-	st->head.cost.round_trip_ms = replay_number(json_object_get(cost, "round_trip_ms"));
-	read_hidden(st, json_object_get(head, "hidden"));
-	if (json_is_object(self))
+	st->head.cost.round_trip_ms = replay_number(json_node_get(cost, "round_trip_ms"));
+	read_hidden(st, json_node_get(head, "hidden"));
+	if (json_node_is(self, JSON_KIND_OBJECT))
 		st->head.self = replay_make_row(&st->maker, st->track->fact.name, "", self, NULL);
 }
 
 /* ---- frames ---- */
 
 /* The path behind the source's name; NULL: the id is of another. */
-static const char *path_of(const struct replay_state *st, const json_t *line)
+static const char *path_of(const struct replay_state *st, const struct json_node *line)
 {
 	const char *id = replay_word(line, "id"), *name = st->track->fact.name;
 	size_t len = strlen(name);
@@ -164,7 +169,7 @@ static const char *path_of(const struct replay_state *st, const json_t *line)
 	return strncmp(id, name, len) == 0 && id[len] == '/' ? id + len + 1 : NULL;
 }
 
-static void apply_line(struct replay_state *st, struct round *r, const json_t *line)
+static void apply_line(struct replay_state *st, struct round *r, const struct json_node *line)
 {
 	const char *path = path_of(st, line);
 	const char *id = replay_word(line, "id");
@@ -184,41 +189,37 @@ static void apply_line(struct replay_state *st, struct round *r, const json_t *l
 static void apply_rows(
 	struct replay_state *st, struct round *r, struct replay_lines *lines, uint32_t n)
 {
-	const char *text;
+	const struct json_node *line;
 	int64_t offset;
+	char *text;
 	size_t len;
 
 	for (; n > 0; n--) {
-		json_t *line;
-
 		if (replay_lines_next(lines, &text, &len, &offset, NULL, NULL) <= 0)
 			return;
-		line = json_loadb(text, len, 0, NULL);
-		if (json_is_object(line))
+		line = json_tree_read(&st->tree, text, len);
+		if (json_node_is(line, JSON_KIND_OBJECT))
 			apply_line(st, r, line);
-		json_decref(line);
 	}
 }
 
 static void apply_frame(struct replay_state *st, struct round *r, const struct replay_frame *f)
 {
+	const struct json_node *line = NULL, *head;
 	struct replay_lines lines;
-	const char *text;
-	json_t *line = NULL;
-	const json_t *head;
 	int64_t offset;
+	char *text;
 	size_t len;
 
 	replay_lines_init(&lines, st->replay->fd, f->offset);
 	if (replay_lines_next(&lines, &text, &len, &offset, NULL, NULL) > 0)
-		line = json_loadb(text, len, 0, NULL);
+		line = json_tree_read(&st->tree, text, len);
 	if (f->whole)
 		round_begin(r);
-	head = json_object_get(line, "head");
-	if (json_is_object(head))
+	head = json_node_get(line, "head");
+	if (json_node_is(head, JSON_KIND_OBJECT))
 		read_head(st, head);
-	st->head.picture_ms = replay_moment(json_object_get(line, "seen"));
-	json_decref(line);
+	st->head.picture_ms = replay_moment(json_node_get(line, "seen"));
 	apply_rows(st, r, &lines, f->lines);
 	replay_lines_release(&lines);
 	if (f->whole)

@@ -17,6 +17,7 @@
 #include "tests/unit/unit.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -665,6 +666,8 @@ static void odd_lines(void **state)
 	str_clear(&row);
 	rewritten(",\"new\":\"\0\"", strlen(",\"new\":\" \""), &row);
 	assert_string_equal(row.s, "");
+	rewritten(",\"new\":1\0", strlen(",\"new\":1 "), &row);
+	assert_string_equal(row.s, "");
 	str_release(&row);
 }
 
@@ -853,6 +856,93 @@ static void odd_heads(void **state)
 	}
 }
 
+/* ---- going to a moment ---- */
+
+#define SOURCES_HEAD                                                                              \
+	"{\"t\":0,\"line\":\"record\",\"at\":\"2026-01-02T03:04:05.000000Z\",\"format\":"         \
+	"\"baton-record\",\"version\":1,\"sources\":[{\"name\":\"a\",\"kind\":\"x\"},{\"name\":"  \
+	"\"b\",\"kind\":\"x\"},{\"name\":\"c\",\"kind\":\"x\"},{\"name\":\"d\",\"kind\":\"x\"}]}" \
+	"\n"
+
+/* Frames without rows of all four, which say when they were last seen: at their own time. */
+static void add_frames(struct str *s, int t, bool whole)
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+		str_addf(s,
+			"{\"t\":%d,\"line\":\"frame\",\"source\":\"%c\",\"whole\":%s,\"rows\":0,"
+			"\"gone\":0,\"seen\":%d,\"head\":{\"state\":\"ok\"}}\n",
+			t, 'a' + i, whole ? "true" : "false", t);
+}
+
+/* Waits until every source shows what it showed then; false: one of them does not. */
+static bool all_show(struct opened *o, int64_t seen_ms)
+{
+	int64_t deadline = clock_mono_ms(&clock_system) + 20000;
+	size_t i, n = 0;
+
+	while (n < 4 && clock_mono_ms(&clock_system) < deadline) {
+		struct pollfd fd = { .fd = fleet_fd(o->fleet), .events = POLLIN };
+
+		poll(&fd, 1, 100);
+		board_unref(o->board);
+		o->board = fleet_board(o->fleet);
+		for (i = n = 0; i < 4; i++)
+			n += o->board->snapshots[i]->picture_ms == seen_ms;
+	}
+	return n == 4;
+}
+
+/* Whatever its thread does just then (reading, about to wait, waiting for a clock that stands still
+ * or runs), a source gets to the moment that was asked for. */
+static void every_source_follows_a_seek(void **state)
+{
+	static const int moments[] = { 0, 30000, 60000, 61000, 119999 },
+			 seen[] = { 0, 30000, 60000, 60000, 119000 };
+	char path[] = "/tmp/baton-record-XXXXXX";
+	struct fleet_options options = { .one_shot = false };
+	uint64_t seed = 5;
+	struct opened o;
+	struct str s;
+	int t, i, k;
+
+	(void)state;
+	str_init(&s, 1024 * 1024);
+	str_add(&s, SOURCES_HEAD);
+	for (t = 0; t < 120000; t += 1000)
+		if (t <= 60000 || t == 119000)
+			add_frames(&s, t, t % 30000 == 0);
+	str_add(&s, "{\"t\":119999,\"line\":\"end\"}\n");
+	save(path, &s);
+	assert_int_equal(replay_open(path, &o.replay, NULL), 0);
+	vclock_init(&o.clock, &clock_system, replay_epoch_us(o.replay), REPLAY_START_MS);
+	vclock_most(&o.clock, replay_last_ms(o.replay));
+	o.settings = settings_of_replay(o.replay);
+	options.clock = &o.clock.source;
+	options.replay = o.replay;
+	o.fleet = fleet_new(o.settings, &options);
+	fleet_start(o.fleet);
+	o.board = fleet_board(o.fleet);
+	for (i = 0; i < 500; i++) {
+		/* It ran, and goes on for a while, before it is set and stands still. */
+		vclock_speed(&o.clock, 1000 * 1000);
+		fleet_poll_now(o.fleet, NULL);
+		if (unit_pick(&seed, 2))
+			poll(NULL, 0, (int)unit_pick(&seed, 3));
+		k = (int)unit_pick(&seed, ARRAY_LEN(moments));
+		vclock_pause(&o.clock, true);
+		fleet_poll_now(o.fleet, NULL);
+		vclock_set(&o.clock, REPLAY_START_MS + moments[k]);
+		fleet_poll_now(o.fleet, NULL);
+		if (!all_show(&o, REPLAY_START_MS + seen[k]))
+			fail_msg("round %d: a source is not at %d", i, moments[k]);
+	}
+	close_all(&o);
+	unlink(path);
+	str_release(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -866,6 +956,7 @@ int main(void)
 		cmocka_unit_test(lines_of_many_members),
 		cmocka_unit_test(events_and_acts_that_are_odd),
 		cmocka_unit_test(odd_heads),
+		cmocka_unit_test(every_source_follows_a_seek),
 	};
 
 	text_init_locale();
