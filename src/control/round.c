@@ -108,7 +108,7 @@ void round_put_judged(struct round *r, struct row *row)
 	struct picture *pic = &r->session->picture;
 
 	picture_put(pic, singleton_ref(row->s));
-	picture_judged(pic, (size_t)(picture_find(pic, row->s->id) - pic->slots), row);
+	picture_judged(pic, (size_t)(picture_find(pic, row->s->id) - pic->slots), row, INT64_MAX);
 }
 
 void round_head(struct round *r, const struct snapshot *head)

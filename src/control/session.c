@@ -346,7 +346,7 @@ static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int6
 		session_event_row(s, slot->row, row, &observed);
 	else
 		session_event_between(s, row, &observed);
-	picture_judged(&s->picture, i, row);
+	picture_judged(&s->picture, i, row, s->verdict.next_ms);
 	if (s->forgetful)
 		memory_clear(&s->memory);
 	else

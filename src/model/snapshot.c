@@ -436,11 +436,11 @@ void picture_redo(struct picture *pic, int64_t now_ms)
 			pic->next_ms[i] = now_ms;
 }
 
-void picture_judged(struct picture *pic, size_t slot, struct row *row)
+void picture_judged(struct picture *pic, size_t slot, struct row *row, int64_t next_ms)
 {
 	row_unref(pic->slots[slot].row);
 	pic->slots[slot].row = row;
-	pic->next_ms[slot] = row->v.next_ms;
+	pic->next_ms[slot] = next_ms;
 	picture_touch(pic, slot);
 }
 

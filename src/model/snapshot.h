@@ -157,8 +157,9 @@ void picture_end(
 ptrdiff_t picture_next_due(const struct picture *pic, size_t *pos, int64_t now_ms);
 /* Makes every slot due now, though its facts are clean: what all verdicts rest on has changed. */
 void picture_redo(struct picture *pic, int64_t now_ms);
-/* Gives a slot its row; takes over the reference. */
-void picture_judged(struct picture *pic, size_t slot, struct row *row);
+/* Gives a slot its row, which time alone may change at next_ms (verdict_draft); takes over the
+ * reference. */
+void picture_judged(struct picture *pic, size_t slot, struct row *row, int64_t next_ms);
 /* The earliest next_ms of all slots; INT64_MAX when none. */
 int64_t picture_due_ms(const struct picture *pic);
 

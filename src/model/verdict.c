@@ -51,8 +51,8 @@ void verdict_draft_begin(struct verdict_draft *d)
 		.state_since_us = TIME_UNKNOWN,
 		.first_seen_us = TIME_UNKNOWN,
 		.known_since_us = TIME_UNKNOWN,
-		.next_ms = INT64_MAX,
 	};
+	d->next_ms = INT64_MAX;
 }
 
 static int64_t verdict_text(struct verdict_draft *d, const char *text)
@@ -208,8 +208,8 @@ bool finding_is_usual(const struct finding *f)
 
 void verdict_next(struct verdict_draft *d, int64_t mono_ms)
 {
-	if (mono_ms < d->v.next_ms)
-		d->v.next_ms = mono_ms;
+	if (mono_ms < d->next_ms)
+		d->next_ms = mono_ms;
 }
 
 static int finding_compare(const void *a, const void *b)
@@ -261,27 +261,33 @@ static const struct finding *row_shared(const struct verdict_draft *d)
 	return d->n_findings == 1 && !d->n_evidence ? d->findings[0].whole : NULL;
 }
 
+/* Where what holds pointers may stand behind the role's name. */
+static size_t row_aligned(size_t at)
+{
+	return (at + 7) & ~(size_t)7;
+}
+
 struct row *row_new(struct singleton *s, const struct verdict_draft *d)
 {
 	const struct finding *shared = row_shared(d);
-	size_t findings_at = sizeof(struct row);
+	size_t role_len = d->role ? strlen(d->role) + 1 : 0;
+	size_t findings_at = row_aligned(sizeof(struct row) + role_len);
 	size_t evidence_at = findings_at + (shared ? 0 : d->n_findings) * sizeof(struct finding);
 	size_t texts_at = evidence_at + d->n_evidence * sizeof(struct detail);
 	size_t texts_len = d->texts.len > 1 ? d->texts.len : 0;
-	size_t role_at = texts_at + texts_len, role_len = d->role ? strlen(d->role) + 1 : 0;
-	char *block = xmalloc(role_at + role_len), *texts = block + texts_at;
+	char *block = xmalloc(texts_at + texts_len), *texts = block + texts_at;
 	struct row *row = (struct row *)(void *)block;
 
 	if (texts_len)
 		memcpy(texts, d->texts.s, texts_len);
 	/* A copy: the row must not point into what the caller may free. */
 	if (role_len)
-		memcpy(block + role_at, d->role, role_len);
+		memcpy(block + sizeof(*row), d->role, role_len);
 	row->refs = 1;
-	row->role_at = role_len ? (uint32_t)role_at : 0;
 	row->s = s;
 	row->v = d->v;
-	row->v.n_findings = (uint32_t)d->n_findings;
+	row->v.has_role = d->role;
+	row->v.n_findings = (uint16_t)(d->n_findings < UINT16_MAX ? d->n_findings : UINT16_MAX);
 	row->v.findings = shared;
 	if (!shared)
 		row_fill(row, d, (struct finding *)(void *)(block + findings_at),
@@ -311,7 +317,7 @@ void row_unref(const struct row *row)
 
 const char *row_role(const struct row *row)
 {
-	return row->role_at ? (const char *)row + row->role_at : NULL;
+	return row->v.has_role ? (const char *)(row + 1) : NULL;
 }
 
 size_t row_size(const struct row *row)

@@ -16,25 +16,27 @@ struct finding {
 	size_t n_evidence;
 };
 
-/* What the judge says of one singleton. A hundred thousand rows have one each: no padding. */
+/*
+ * What the judge says of one singleton. A hundred thousand rows have one each: it fits behind the
+ * row's counter without padding, and its numbers of eight bytes are aligned there.
+ */
 struct verdict {
 	enum state state : 8;
 	bool needs_attention : 1; /* counted in "N need you": a warning, a critical finding, or such
 				     a state */
 	bool has_highest : 1;     /* highest_token is known */
 	enum fitness fit : 2;     /* of its mechanism, for the role that it is a witness of */
-	uint32_t n_findings;
-	int64_t state_since_us; /* wall clock since when it is in this state, as we saw it;
-				   TIME_UNKNOWN */
-	int64_t first_seen_us;  /* wall clock when we first saw the present holder hold it;
-				   TIME_UNKNOWN */
+	bool has_role : 1;        /* see row_role */
+	uint16_t n_findings;      /* of more, those that matter least are left out */
+	int64_t state_since_us;   /* wall clock since when it is in this state, as we saw it;
+				     TIME_UNKNOWN */
+	int64_t first_seen_us;    /* wall clock when we first saw the present holder hold it;
+				     TIME_UNKNOWN */
 	int64_t known_since_us; /* wall clock when we first saw this singleton at all; TIME_UNKNOWN
 				 */
 	int64_t highest_token;  /* ever seen */
-	int64_t next_ms; /* our monotonic clock when time alone may change this verdict; INT64_MAX:
-			    never */
 	const struct finding *findings; /* the worst first */
-};
+} __attribute__((packed, aligned(4)));
 
 /*
  * A verdict under construction, reusable. The judge adds findings; each finding's evidence is what
@@ -42,6 +44,8 @@ struct verdict {
  */
 struct verdict_draft {
 	struct verdict v;
+	int64_t next_ms;  /* our monotonic clock when time alone may change this verdict; INT64_MAX:
+			     never */
 	const char *role; /* the role that it is a witness of: borrowed until row_new; NULL */
 	struct str texts;
 	struct draft_finding *findings;
@@ -96,9 +100,8 @@ void verdict_next(struct verdict_draft *d, int64_t mono_ms);
  */
 struct row {
 	int refs;
-	uint32_t role_at; /* see row_role; 0: none */
-	struct singleton *s;
 	struct verdict v;
+	struct singleton *s;
 };
 
 /* Takes over the caller's reference to s. The findings are sorted: the worst severity first, then

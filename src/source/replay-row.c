@@ -366,10 +366,12 @@ static void read_verdict(struct replay_maker *m, const struct json_node *verdict
 {
 	int state = state_from_word(replay_word(verdict, "state"));
 	struct verdict *v = &m->verdict.v;
+	int64_t highest = 0;
 
 	v->state = state < 0 ? STATE_UNKNOWN : (enum state)state;
 	v->needs_attention = replay_true(verdict, "needs_attention");
-	v->has_highest = replay_big(json_node_get(verdict, "highest_token"), 10, &v->highest_token);
+	v->has_highest = replay_big(json_node_get(verdict, "highest_token"), 10, &highest);
+	v->highest_token = highest;
 	v->state_since_us = time_of(verdict, "state_since");
 	v->first_seen_us = time_of(verdict, "first_seen");
 	v->known_since_us = time_of(verdict, "known_since");
@@ -414,7 +416,7 @@ static void copy_finding(struct replay_maker *m, const struct finding *f)
 	}
 }
 
-/* Only the record changes a verdict, never time alone: next_ms stays as it was begun. */
+/* Only the record changes a verdict, never time alone. */
 static void make_verdict(
 	struct replay_maker *m, const struct json_node *object, const struct row *before)
 {
@@ -426,11 +428,8 @@ static void make_verdict(
 	if (verdict || !before) {
 		read_verdict(m, verdict);
 	} else {
-		int64_t next_ms = m->verdict.v.next_ms;
-
 		m->verdict.v = before->v;
 		m->verdict.role = row_role(before);
-		m->verdict.v.next_ms = next_ms;
 	}
 	for (finding = first_item(findings); finding; finding = json_node_next(finding))
 		add_finding(m, finding);

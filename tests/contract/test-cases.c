@@ -101,7 +101,8 @@ static void judge_rows(struct play *p, struct played_source *s)
 		judge_singleton(&in, &p->verdict);
 		if (r)
 			judge_note(&s->memory, r, slot->s, &p->verdict, in.now_us);
-		picture_judged(&s->picture, i, row_new(singleton_ref(slot->s), &p->verdict));
+		picture_judged(&s->picture, i, row_new(singleton_ref(slot->s), &p->verdict),
+			p->verdict.next_ms);
 	}
 	memory_confirm(&s->memory, p->clock.mono_ms, p->clock.wall_us, true);
 }

@@ -68,8 +68,8 @@ static inline void row_put(struct maker *k)
 
 	picture_put(&k->pic, s);
 	slot = picture_find(&k->pic, s->id);
-	picture_judged(
-		&k->pic, (size_t)(slot - k->pic.slots), row_new(singleton_ref(s), &k->verdict));
+	picture_judged(&k->pic, (size_t)(slot - k->pic.slots),
+		row_new(singleton_ref(s), &k->verdict), INT64_MAX);
 }
 
 static inline struct snapshot *maker_end(struct maker *k, const struct snapshot *head)

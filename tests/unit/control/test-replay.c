@@ -202,13 +202,13 @@ static struct board *make_board(void)
 	picture_init(&pic);
 	every_finding(&v);
 	picture_put(&pic, everything(d, schedule));
-	picture_judged(&pic, 0, row_new(singleton_ref(pic.slots[0].s), &v));
+	picture_judged(&pic, 0, row_new(singleton_ref(pic.slots[0].s), &v), INT64_MAX);
 	draft_begin(d, MECH_SOURCE, "orders", "", 0);
 	every_detail(d);
 	head.self = row_new(draft_finish(d), &v);
 	verdict_draft_begin(&v);
 	picture_put(&pic, nothing(d));
-	picture_judged(&pic, 1, row_new(singleton_ref(pic.slots[1].s), &v));
+	picture_judged(&pic, 1, row_new(singleton_ref(pic.slots[1].s), &v), INT64_MAX);
 	snap = picture_publish(&pic, &head);
 	board = board_compose(&snap, 1, &role, 1, &thresholds, NULL, NULL, NOW_MS, NOW_US);
 	row_unref(head.self);
@@ -349,7 +349,7 @@ static struct board *board_that_says(const char *sentence, int64_t now_ms)
 	verdict_advise(&v, "ask about %s", sentence);
 	picture_init(&pic);
 	picture_put(&pic, nothing(d));
-	picture_judged(&pic, 0, row_new(singleton_ref(pic.slots[0].s), &v));
+	picture_judged(&pic, 0, row_new(singleton_ref(pic.slots[0].s), &v), INT64_MAX);
 	snap = picture_publish(&pic, &head);
 	board = board_compose(&snap, 1, NULL, 0, &thresholds, NULL, NULL, now_ms, NOW_US);
 	picture_release(&pic);

@@ -60,7 +60,7 @@ static void put(struct picture *pic, int source, int path, uint64_t *seed)
 	verdict_draft_begin(&verdict);
 	verdict.v.state = (enum state)unit_pick(seed, STATE_COUNT);
 	verdict.v.needs_attention = unit_pick(seed, 2);
-	picture_judged(pic, slot, row_new(s, &verdict));
+	picture_judged(pic, slot, row_new(s, &verdict), INT64_MAX);
 }
 
 static void change(struct picture *pictures, uint64_t *seed)

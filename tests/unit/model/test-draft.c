@@ -206,7 +206,7 @@ static void a_hundred_thousand_have_room(void **state)
 	details_release(&details);
 	assert_in_range(last + strlen(last) + 1 - (const char *)s, 1, 152);
 	assert_in_range(texts - (const char *)s, 1, 104);
-	assert_in_range(sizeof(struct row), 1, 72);
+	assert_in_range(sizeof(struct row), 1, 56);
 	singleton_unref(s);
 }
 
@@ -329,6 +329,35 @@ static void what_follows_counts_in_the_hash(void **state)
 	}
 }
 
+/* Its role stands in the same block as its findings. Of more findings than a row can count the
+ * worst stay. */
+static void a_row_has_room_for_role_and_findings(void **state)
+{
+	struct verdict_draft v;
+	struct row *row;
+	int i;
+
+	verdict_draft_init(&v);
+	verdict_draft_begin(&v);
+	v.role = "nightly";
+	for (i = 0; i < 70000; i++)
+		verdict_add(&v, FINDING_NO_SUCCESSOR, SEVERITY_INFO, TIME_UNKNOWN, "number %d", i);
+	verdict_add(&v, FINDING_NO_LEASE, SEVERITY_CRIT, TIME_UNKNOWN, "the %s", "worst");
+	verdict_evidence_text(&v, DETAIL_KEY, "e/a");
+	row = row_new(election(*state), &v);
+	assert_string_equal(row_role(row), "nightly");
+	assert_int_equal(row->v.n_findings, UINT16_MAX);
+	assert_string_equal(row->v.findings[0].text, "the worst");
+	assert_string_equal(row->v.findings[0].evidence[0].s, "e/a");
+	assert_int_equal((uintptr_t)row->v.findings % sizeof(void *), 0);
+	row_unref(row);
+	verdict_draft_begin(&v);
+	row = row_new(election(*state), &v);
+	assert_null(row_role(row));
+	row_unref(row);
+	verdict_draft_release(&v);
+}
+
 static void what_few_have_takes_nothing_of_the_others(void **state)
 {
 	struct draft *d = *state;
@@ -365,6 +394,8 @@ int main(void)
 			what_follows_is_told_as_it_came, make_draft, free_draft),
 		cmocka_unit_test_setup_teardown(
 			what_follows_counts_in_the_hash, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(
+			a_row_has_room_for_role_and_findings, make_draft, free_draft),
 		cmocka_unit_test_setup_teardown(one_draft_makes_many, make_draft, free_draft),
 		cmocka_unit_test_setup_teardown(
 			only_facts_count_in_the_hash, make_draft, free_draft),

@@ -234,7 +234,7 @@ static void without_the_servers_clock_no_age_is_known(void **state)
 	judge_at(s, NULL, 0);
 	assert_int_equal(out.v.state, STATE_CONTENDED);
 	assert_int_equal(out.n_findings, 0);
-	assert_int_equal(out.v.next_ms, INT64_MAX);
+	assert_int_equal(out.next_ms, INT64_MAX);
 	singleton_unref(s);
 	self = kept;
 }
@@ -257,7 +257,7 @@ static void the_servers_clock_is_carried_on_for_a_while(void **state)
 	judge_at(s, NULL, 9000000);
 	assert_false(verdict_has(&out, FINDING_IDLE_HOLDER));
 	/* and the next look is not at once, for ever */
-	assert_true(out.v.next_ms > mono_ms + 9000000);
+	assert_true(out.next_ms > mono_ms + 9000000);
 	singleton_unref(s);
 }
 
@@ -742,7 +742,7 @@ static void until_then_nothing_changes(void **state)
 		r = memory_find(&m, s->id);
 		judge_at(s, r, 0);
 		digest(&first);
-		next = out.v.next_ms;
+		next = out.next_ms;
 		assert_true(next > mono_ms);
 		check_until(s, r, &seed, &first, next, number);
 		if (next != INT64_MAX) {
@@ -783,7 +783,7 @@ static void sources_keep_the_promise_too(void **state)
 		verdict_draft_begin(&out);
 		judge_source(&in, &out, &stale);
 		assert_false(stale);
-		next = out.v.next_ms;
+		next = out.next_ms;
 		digest(&first);
 		if (next != INT64_MAX) {
 			assert_true(next > mono_ms);
@@ -881,7 +881,7 @@ static void nothing_overflows(void **state)
 
 			judge_at(s, r, i);
 			assert_true(out.v.state < STATE_COUNT);
-			assert_true(out.v.next_ms > mono_ms + i);
+			assert_true(out.next_ms > mono_ms + i);
 			memory_note_state(
 				&m, r, (enum state)unit_pick(&seed, STATE_COUNT), wall_us);
 			singleton_unref(s);

@@ -66,7 +66,7 @@ static void put_row(struct world *w, size_t source, size_t path)
 	picture_put(&w->pics[source], s);
 	slot = picture_find(&w->pics[source], s->id);
 	picture_judged(&w->pics[source], (size_t)(slot - w->pics[source].slots),
-		row_new(singleton_ref(s), &w->verdict));
+		row_new(singleton_ref(s), &w->verdict), INT64_MAX);
 }
 
 static void remove_row(struct world *w, size_t source, size_t path)

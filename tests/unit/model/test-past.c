@@ -69,8 +69,8 @@ static void put_row(struct world *w, size_t row, const char *holder, int code,
 		verdict_add(&w->verdict, (enum finding_code)code, severity, TIME_UNKNOWN, "x");
 	picture_put(&w->pic, s);
 	slot = picture_find(&w->pic, s->id);
-	picture_judged(
-		&w->pic, (size_t)(slot - w->pic.slots), row_new(singleton_ref(s), &w->verdict));
+	picture_judged(&w->pic, (size_t)(slot - w->pic.slots),
+		row_new(singleton_ref(s), &w->verdict), INT64_MAX);
 }
 
 static void show(struct world *w)

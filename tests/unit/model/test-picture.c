@@ -45,8 +45,9 @@ static void judge_all(struct picture *pic)
 	verdict_draft_init(&draft);
 	while ((i = picture_next_due(pic, &pos, 0)) >= 0) {
 		verdict_draft_begin(&draft);
-		draft.v.next_ms = INT64_MAX;
-		picture_judged(pic, (size_t)i, row_new(singleton_ref(pic->slots[i].s), &draft));
+		draft.next_ms = INT64_MAX;
+		picture_judged(pic, (size_t)i, row_new(singleton_ref(pic->slots[i].s), &draft),
+			draft.next_ms);
 	}
 	verdict_draft_release(&draft);
 }
@@ -228,10 +229,10 @@ static void time_alone_makes_a_slot_due(void **state)
 	picture_put(&pic, make(d, 1, 1));
 	assert_int_equal(picture_next_due(&pic, &pos, 0), 0);
 	verdict_draft_begin(&draft);
-	draft.v.next_ms = INT64_MAX;
+	draft.next_ms = INT64_MAX;
 	verdict_next(&draft, 5000);
 	verdict_next(&draft, 9000);
-	picture_judged(&pic, 0, row_new(singleton_ref(pic.slots[0].s), &draft));
+	picture_judged(&pic, 0, row_new(singleton_ref(pic.slots[0].s), &draft), draft.next_ms);
 	assert_int_equal(picture_due_ms(&pic), 5000);
 	pos = 0;
 	assert_int_equal(picture_next_due(&pic, &pos, 4999), -1);

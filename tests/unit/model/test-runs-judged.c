@@ -195,8 +195,8 @@ static void same_verdict(const struct row *a, const struct row *b, uint64_t seed
 static void check_next(struct world *w, const struct singleton *s, const struct remembered *memory,
 	const struct row *row, uint64_t seed)
 {
-	int64_t left =
-		row->v.next_ms == INT64_MAX ? INT64_C(86400000) : row->v.next_ms - w->now_ms - 1;
+	int64_t next_ms = w->out.next_ms; /* the row was judged last */
+	int64_t left = next_ms == INT64_MAX ? INT64_C(86400000) : next_ms - w->now_ms - 1;
 	int64_t at[2] = { left, left > 0 ? (int64_t)chance(w, 1u << 30) % (left + 1) : 0 };
 	size_t i;
 

@@ -114,7 +114,7 @@ static void judge_slot(struct life *l, size_t i)
 		r = memory_observe(&l->memory, slot->s, l->now_ms, l->now_us, NULL);
 	judge_one(l, slot->s, r);
 	memory_note_state(&l->memory, r, l->out.v.state, l->now_us);
-	picture_judged(&l->picture, i, row_new(singleton_ref(slot->s), &l->out));
+	picture_judged(&l->picture, i, row_new(singleton_ref(slot->s), &l->out), l->out.next_ms);
 }
 
 static void poll_once(struct life *l, bool all)

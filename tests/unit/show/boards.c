@@ -81,7 +81,7 @@ void board_maker_row(struct board_maker *m, enum state state)
 	m->verdict.v.state = state;
 	picture_put(&m->pic, singleton_ref(s));
 	/* Each id is put once: the new slot is the last. */
-	picture_judged(&m->pic, m->pic.n - 1, row_new(s, &m->verdict));
+	picture_judged(&m->pic, m->pic.n - 1, row_new(s, &m->verdict), INT64_MAX);
 }
 
 struct board *board_maker_finish(struct board_maker *m, const struct role *roles, size_t n_roles)
