@@ -55,6 +55,13 @@ char *xstrdup(const char *s)
 	return xstrndup(s, strlen(s));
 }
 
+void mem_give_back(void)
+{
+#ifdef __GLIBC__
+	malloc_trim(0);
+#endif
+}
+
 size_t mem_size(const void *p)
 {
 	/* It only reads the block's head. */

@@ -15,6 +15,12 @@ char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t len);
 /* What a block that these gave really takes, its rounding up included (malloc_usable_size(3)). */
 size_t mem_size(const void *p);
+/*
+ * Gives free memory between what is used back to the system (malloc_trim(3) of glibc; elsewhere
+ * nothing): after much was freed at once, and none of it will be needed soon. Takes a millisecond
+ * or two.
+ */
+void mem_give_back(void);
 
 /*
  * Makes room for one more element in a growing array: MEM_GROW(items, n, cap). Evaluates its

@@ -697,6 +697,16 @@ static bool session_wait(struct session *s, int64_t until_ms)
 	return rc > 0;
 }
 
+/* Nothing is done for a while. What the first picture was made with is not needed again. */
+static void session_at_rest(struct session *s)
+{
+	memory_rest(&s->memory);
+	if (s->picture_ms == TIME_UNKNOWN || s->settled)
+		return;
+	s->settled = true;
+	mem_give_back();
+}
+
 /* Rests until the next poll is due. Returns false when the thread must end. */
 static bool session_rest(struct session *s)
 {
@@ -705,7 +715,7 @@ static bool session_rest(struct session *s)
 	int64_t next = started + (failures ? session_backoff_ms(s) : s->config->interval_ms);
 	bool stop = false, paused = false;
 
-	memory_rest(&s->memory);
+	session_at_rest(s);
 	for (;;) {
 		int64_t now, work = session_work(s, false), due = picture_due_ms(&s->picture);
 		int64_t rest = paused ? INT64_MAX : due < next ? due : next;

@@ -69,6 +69,7 @@ struct session {
 	size_t judged_to; /* of a first picture that is being told: slots that were looked at */
 	bool forgetful;   /* one picture, of which nothing is kept: no row is remembered once judged
 			   */
+	bool settled;     /* free memory was given back since its first picture */
 	bool seeded;      /* the rows that nobody holds any more stand in the picture */
 	enum source_state state_word;
 	struct err error;

@@ -16,6 +16,7 @@
 
 enum {
 	TABLE_KEPT = 4096, /* tables of so many keys are kept, and the memory of these */
+	MANY = 4096,       /* so many keys are much to lay down at once */
 };
 
 /* ---- waking ---- */
@@ -251,7 +252,7 @@ void etcd_store_pack(struct etcd_store *store, uint32_t most)
 {
 	struct etcd_lease *lease = NULL;
 	struct etcd_group *g, *next;
-	size_t pos = 0;
+	size_t pos = 0, before = store->n_cold_keys;
 	uint32_t place;
 
 	if (!store->live || store->changed)
@@ -264,6 +265,8 @@ void etcd_store_pack(struct etcd_store *store, uint32_t most)
 	}
 	if (store->size_keys > TABLE_KEPT && store->n_keys < store->size_keys / 8)
 		renew(store);
+	if (store->n_cold_keys > before + MANY)
+		mem_give_back();
 	if (!etcd_cold_tighten(&store->cold))
 		return;
 	while ((lease = etcd_store_next_lease(store, &pos, lease)) != NULL)
