@@ -53,6 +53,17 @@ static int fs_read_fd(int fd, const char *path, struct str *out, struct err *err
 	return 0;
 }
 
+int fs_open_unwaiting(int fd)
+{
+	char path[40];
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || !(S_ISFIFO(st.st_mode) || isatty(fd)))
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
 int fs_read(const char *path, struct str *out, struct err *err)
 {
 	struct stat st;

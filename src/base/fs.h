@@ -36,6 +36,13 @@ int fs_draft_add(struct fs_draft *d, const void *mem, size_t len, struct err *er
 int fs_draft_put(struct fs_draft *d, size_t at, const void *mem, size_t len, struct err *err);
 int fs_draft_end(struct fs_draft *d, int rc, struct err *err);
 
+/*
+ * A descriptor of our own on the pipe or terminal that fd writes to, in which nothing waits
+ * (O_NONBLOCK): set on fd itself it would hold for all that share it, as a shell does. -1 where fd
+ * is another thing, or that is not to be had (no /proc, or another user's).
+ */
+int fs_open_unwaiting(int fd);
+
 /* Makes a directory and its parents, mode 0700 where they are new. */
 int fs_make_dirs(const char *path, struct err *err);
 

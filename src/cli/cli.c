@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,10 +16,18 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+enum {
+	COMPLAINS_MS = 1000
+};
+
 void cli_complain(const char *fmt, ...)
 {
+	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
 	va_list ap;
 
+	/* A terminal that stands still (^S) holds nobody who ends. */
+	if (poll(&fd, 1, COMPLAINS_MS) == 0)
+		return;
 	va_start(ap, fmt);
 	fputs("baton: ", stderr);
 	vfprintf(stderr, fmt, ap);
@@ -66,7 +75,8 @@ int cli_close(struct out *out, int code)
 		error = errno;
 	if (!error || error == EPIPE)
 		return code;
-	cli_complain("can't write the output: %s", strerror(error));
+	cli_complain("can't write the output: %s",
+		error == ETIMEDOUT ? "its reader takes nothing more" : strerror(error));
 	return EXIT_CODE_FAILED;
 }
 

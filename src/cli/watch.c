@@ -329,6 +329,7 @@ static int watch_run(struct cli *cli)
 		return code;
 	w.style.columns = 0;
 	out_init(&w.out, STDOUT_FILENO);
+	out_stop_at(&w.out, signals);
 	if (w.look.drive)
 		watch_drive(&w, signals);
 	else if (w.look.replay)
@@ -352,7 +353,8 @@ const struct command cli_command_watch = {
 		"findings), gone and "
 		"source lines. A row that can't be seen any more is not gone: it is changed, to "
 		"UNKNOWN, and told as it was last; when it can be seen again, it has appeared. It "
-		"ends at SIGINT, SIGTERM, or when nobody reads any more; the exit "
+		"ends at SIGINT, SIGTERM (a reader that stands still is waited for a second then), "
+		"or when nobody reads any more; the exit "
 		"code tells "
 		"whether all sources could be read at that moment. With --replay it tells a whole "
 		"record, as fast as it can be read, and ends with it.",

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "show/out.h"
+#include "base/fs.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -13,15 +14,33 @@
 
 void out_init(struct out *out, int fd)
 {
-	*out = (struct out){ .fd = fd, .buf = xmalloc(OUT_BUFFER) };
+	*out = (struct out){ .fd = fd, .buf = xmalloc(OUT_BUFFER), .unwaiting = -1, .stop = -1 };
 }
 
-/* A descriptor that somebody made non-blocking is waited for. */
-static int out_wait(int fd)
+void out_stop_at(struct out *out, int stop)
 {
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	out->unwaiting = fs_open_unwaiting(out->fd);
+	out->stop = stop;
+}
 
-	return poll(&p, 1, -1) < 0 && errno != EINTR ? -1 : 0;
+static int out_fd(const struct out *out)
+{
+	return out->unwaiting >= 0 ? out->unwaiting : out->fd;
+}
+
+/* Until it takes something: a descriptor in which nothing waits, of our own or made so by somebody.
+ * Returns an errno. */
+static int out_wait(const struct out *out)
+{
+	struct pollfd fds[] = { { .fd = out_fd(out), .events = POLLOUT },
+		{ .fd = out->stop, .events = POLLIN } };
+	int n = poll(fds, 2, -1);
+
+	if (n > 0 && !fds[0].revents && fds[1].revents)
+		n = poll(fds, 1, OUT_STOPS_MS);
+	if (n == 0)
+		return ETIMEDOUT;
+	return n < 0 && errno != EINTR ? errno : 0;
 }
 
 static void out_hold(struct out *out)
@@ -53,11 +72,13 @@ void out_flush(struct out *out)
 		return;
 	}
 	while (done < out->n && !out->error) {
-		ssize_t n = write(out->fd, out->buf + done, out->n - done);
+		ssize_t n = write(out_fd(out), out->buf + done, out->n - done);
 
 		if (n >= 0)
 			done += (size_t)n;
-		else if (errno == EAGAIN ? out_wait(out->fd) < 0 : errno != EINTR)
+		else if (errno == EAGAIN)
+			out->error = out_wait(out);
+		else if (errno != EINTR)
 			out->error = errno;
 	}
 	out->n = 0;
@@ -68,6 +89,8 @@ int out_close(struct out *out)
 	out_flush(out);
 	free(out->buf);
 	free(out->held);
+	if (out->unwaiting >= 0)
+		close(out->unwaiting);
 	out->buf = out->held = NULL;
 	return out->error;
 }

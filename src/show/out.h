@@ -8,6 +8,7 @@
 
 enum {
 	OUT_BUFFER = 65536,
+	OUT_STOPS_MS = 1000,
 	OUT_HELD = -2 /* no descriptor: what is written is held until out_pour */
 };
 
@@ -22,9 +23,16 @@ struct out {
 	char *buf;
 	char *held; /* of OUT_HELD, what is no more in the buffer */
 	size_t n_held, cap_held;
+	int unwaiting; /* a descriptor of our own on the same, in which nothing waits; -1: none */
+	int stop;      /* readable once it is to end; -1: none */
 };
 
 void out_init(struct out *out, int fd);
+/*
+ * A reader that stands still is waited for until `stop` (a descriptor, borrowed) can be read, and
+ * OUT_STOPS_MS more: then out->error is ETIMEDOUT.
+ */
+void out_stop_at(struct out *out, int stop);
 /* Flushes and frees; returns 0, or the errno of the first failure. */
 int out_close(struct out *out);
 void out_flush(struct out *out);

@@ -2,6 +2,7 @@
 
 #include "show/recorder.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "model/record.h"
@@ -10,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -27,7 +29,10 @@ enum {
 	PATH_SHOWN = 200,
 	END_ROOM = 200, /* for the last line, within the bound */
 	READER_LOOK_MS = 50,
-	READER_STOPS_MS = 1000, /* told to end, so long a reader that stands still is waited for */
+	READER_STOPS_MS = 1000, /* told to end, so long a reader that stands still is waited for, */
+	READER_ENDS_MS = 10000, /* ... and one that takes little, in all */
+	LEAVES_MS = 2000,       /* beyond that: a write that waits for ever is left behind */
+	STOOD_TOLD_MS = 1000,   /* a reader that stood still so long missed something */
 };
 
 /* How much was written of a source since its last whole picture. */
@@ -45,7 +50,8 @@ struct recorder {
 	pthread_t thread;
 	int fd;
 	bool is_stdout;
-	char *path; /* sanitised, for messages */
+	bool unwaiting; /* no write to fd waits: a file, or our own descriptor of the reader's */
+	char *path;     /* sanitised, for messages */
 	int64_t most;
 	char *program;
 	struct thresholds thresholds;
@@ -61,6 +67,8 @@ struct recorder {
 	size_t n;
 	bool unsynced, full;
 	int64_t synced_ms;
+	int64_t stood_ms;   /* the reader stood still, and it is not told yet */
+	int64_t stopped_ms; /* so long it was waited for since it was told to end */
 
 	/* ---- guarded by mutex ---- */
 	pthread_mutex_t mutex;
@@ -112,24 +120,28 @@ static bool is_stopping(struct recorder *r)
 static bool wait_for_reader(struct recorder *r)
 {
 	struct pollfd fd = { .fd = r->fd, .events = POLLOUT };
-	int64_t waited_ms = 0;
+	int64_t stood_ms = 0, stops_ms = 0;
 
-	while (poll(&fd, 1, READER_LOOK_MS) <= 0) {
+	for (; poll(&fd, 1, READER_LOOK_MS) <= 0; stood_ms += READER_LOOK_MS) {
 		if (!is_stopping(r))
 			continue;
-		waited_ms += READER_LOOK_MS;
-		if (waited_ms < READER_STOPS_MS)
+		r->stopped_ms += READER_LOOK_MS;
+		stops_ms += READER_LOOK_MS;
+		if (stops_ms < READER_STOPS_MS && r->stopped_ms < READER_ENDS_MS)
 			continue;
 		ended(r, ERR_IO, "its reader takes nothing more, and its end was not written");
 		return false;
 	}
+	if (stood_ms >= STOOD_TOLD_MS)
+		r->stood_ms += stood_ms;
 	return true;
 }
 
-/* As much as can be written without waiting for a reader. */
+/* As much as can be written without waiting for a reader: of a pipe that is known, once it takes
+ * something. */
 static size_t at_once(const struct recorder *r, size_t len)
 {
-	return r->is_stdout && len > PIPE_BUF ? PIPE_BUF : len;
+	return r->is_stdout && !r->unwaiting && len > PIPE_BUF ? PIPE_BUF : len;
 }
 
 static void flush(struct recorder *r)
@@ -139,11 +151,13 @@ static void flush(struct recorder *r)
 	while (done < r->n && !is_over(r)) {
 		ssize_t n;
 
-		if (r->is_stdout && !wait_for_reader(r))
+		if (r->is_stdout && !r->unwaiting && !wait_for_reader(r))
 			break;
 		n = write(r->fd, r->buf + done, at_once(r, r->n - done));
 		if (n >= 0)
 			done += (size_t)n;
+		else if (errno == EAGAIN && r->is_stdout)
+			wait_for_reader(r);
 		else if (errno == EPIPE && r->is_stdout)
 			ended(r, ERR_CANCELLED, "nobody reads it any more");
 		else if (errno != EINTR && errno != EAGAIN)
@@ -263,12 +277,31 @@ static void write_lost(struct recorder *r, size_t lost)
 	free(e);
 }
 
+/* Boards that came meanwhile were taken together, however long that was. */
+static void write_stood(struct recorder *r)
+{
+	struct event *e;
+	char text[160];
+
+	if (!r->stood_ms)
+		return;
+	snprintf(text, sizeof(text),
+		"the reader of this record stood still for %" PRId64
+		" s: what came and went meanwhile is not in it",
+		r->stood_ms / 1000);
+	r->stood_ms = 0;
+	e = event_new(r->writer.now_us, 0, "record", NULL, "gap", text);
+	record_event(&r->writer, e);
+	free(e);
+}
+
 static void write_waiting(
 	struct recorder *r, struct waiting_list *events, struct waiting_list *acts, size_t lost)
 {
 	size_t i;
 
 	write_lost(r, lost);
+	write_stood(r);
 	for (i = 0; i < events->n; i++) {
 		record_event(&r->writer, events->at[i]);
 		free(events->at[i]);
@@ -382,8 +415,13 @@ static void *recorder_main(void *arg)
 
 static int open_stdout(struct recorder *r, struct err *err)
 {
+	struct stat st;
+
 	r->is_stdout = true;
-	r->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	r->fd = fs_open_unwaiting(STDOUT_FILENO);
+	r->unwaiting = r->fd >= 0 || (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode));
+	if (r->fd < 0)
+		r->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	return r->fd < 0 ? err_set(err, ERR_IO, "standard output: %s", strerror(errno)) : 0;
 }
 
@@ -551,6 +589,24 @@ int recorder_fd(const struct recorder *r)
 	return r->ended;
 }
 
+/*
+ * Waits for the thread. Of a terminal that is another user's no descriptor of our own is to be had,
+ * and a write to it may wait for ever: then the thread is left behind, and nothing that it uses is
+ * freed.
+ */
+static bool recorder_join(struct recorder *r)
+{
+	struct timespec until;
+
+	if (!r->is_stdout || r->unwaiting) {
+		pthread_join(r->thread, NULL);
+		return true;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (READER_ENDS_MS + LEAVES_MS) / 1000;
+	return pthread_timedjoin_np(r->thread, NULL, &until) == 0;
+}
+
 int recorder_stop(struct recorder *r, int64_t *ret_bytes, struct err *err)
 {
 	int rc;
@@ -559,7 +615,12 @@ int recorder_stop(struct recorder *r, int64_t *ret_bytes, struct err *err)
 	r->stop = true;
 	pthread_cond_signal(&r->news);
 	pthread_mutex_unlock(&r->mutex);
-	pthread_join(r->thread, NULL);
+	if (!recorder_join(r)) {
+		if (ret_bytes)
+			*ret_bytes = 0;
+		return err_set(err, ERR_IO,
+			"the record -: its reader takes nothing more, and its end was not written");
+	}
 	rc = recorder_status(r, err);
 	if (ret_bytes)
 		*ret_bytes = r->written;

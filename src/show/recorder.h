@@ -47,8 +47,8 @@ int recorder_status(struct recorder *r, struct err *err);
 /* Readable once it ended by itself: for poll(2). */
 int recorder_fd(const struct recorder *r);
 /* Writes what waits and the last line, and frees it. A reader of standard output that stands still
- * is waited for a second. *ret_bytes (may be NULL): how many were written. Returns as
- * recorder_status.
+ * is waited for a second, and one that takes little for ten. *ret_bytes (may be NULL): how many
+ * were written. Returns as recorder_status.
  */
 int recorder_stop(struct recorder *r, int64_t *ret_bytes, struct err *err);
 

@@ -1,0 +1,114 @@
+"""A reader that stands still holds a program that is told to end for a moment only: a pipe, or a terminal after ^S."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+from servers import Home, wait_until
+
+STOP, GO = b"\x13", b"\x11"  # ^S, ^Q
+WORDS = {"record": ("record", "-", "--sim", "demo", "--for", "365d"), "watch": ("watch", "--json", "--sim", "demo", "--at", "30d")}
+
+
+class Standing(unittest.TestCase):
+    def setUp(self):
+        self.home = Home()
+        self.addCleanup(self.home.close)
+
+    def start(self, name, reader, write, stderr):
+        process = self.home.popen(*WORDS[name], stdout=write, stderr=stderr, stdin=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        os.close(write)
+        self.addCleanup(os.close, reader)
+        return process
+
+    def ends(self, process, name, said=True):
+        """Once it has written what fits, and waits."""
+        def cpu():
+            with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:
+                return sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13]))
+        seen = []
+
+        def rests():
+            seen.append(cpu())
+            time.sleep(0.2)
+            return len(seen) > 3 and seen[-1] <= seen[-3] + 1
+        wait_until(rests, 30, what="it waits for its reader")
+        started = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(timeout=20)
+        self.assertLess(time.monotonic() - started, 4)
+        self.assertEqual(code, 1)
+        if said:
+            self.assertIn(b"its reader takes nothing more", process.stderr.read())
+            process.stderr.close()
+
+    def test_a_pipe(self):
+        for name in WORDS:
+            with self.subTest(name):
+                self.ends(self.start(name, *os.pipe(), subprocess.PIPE), name)
+
+    def test_a_stopped_terminal(self):
+        for name in WORDS:
+            with self.subTest(name):
+                master, slave = pty.openpty()
+                os.write(master, STOP)
+                self.ends(self.start(name, master, slave, subprocess.PIPE), name)
+
+    def test_a_stopped_terminal_that_complaints_go_to_as_well(self):
+        for name in WORDS:
+            with self.subTest(name):
+                master, slave = pty.openpty()
+                os.write(master, STOP)
+                self.ends(self.start(name, master, slave, slave), name, said=False)
+
+    def test_what_was_not_written_meanwhile_is_said(self):
+        """The newest state is written when it reads on, and that there was a gap."""
+        reader, write = os.pipe()
+        process = self.home.popen("record", "-", "--sim", "demo", "--for", "20m", stdout=write, stderr=subprocess.PIPE,
+                                  stdin=subprocess.DEVNULL)
+        os.close(write)
+        time.sleep(2.5)
+        with open(reader, encoding="utf-8") as lines:
+            told = [json.loads(line) for line in lines]
+        self.assertEqual((process.wait(timeout=60), process.stderr.read()), (0, b""))
+        process.stderr.close()
+        self.assertEqual(told[-1]["line"], "end")
+        gaps = [line for line in told if line["line"] == "event" and line["what"] == "gap" and "reader" in line["text"]]
+        self.assertEqual(len(gaps), 1, gaps)
+        self.assertRegex(gaps[0]["text"], r"stood still for [2-9]")
+
+    def test_a_terminal_that_goes_on(self):
+        """Nothing is lost of what a stopped one gets later."""
+        master, slave = pty.openpty()
+        process = self.home.popen("watch", "--json", "--sim", "demo", "--at", "2m", stdout=slave, stderr=slave,
+                                  stdin=subprocess.DEVNULL)
+        os.write(master, STOP)
+        time.sleep(1)
+        os.close(slave)
+        os.write(master, GO)
+        got = []
+
+        def read():
+            try:
+                while True:
+                    got.append(os.read(master, 65536))
+            except OSError:
+                return
+        thread = threading.Thread(target=read)
+        thread.start()
+        self.assertIn(process.wait(timeout=60), (0, 13))
+        thread.join(10)
+        os.close(master)
+        want = self.home.baton("watch", "--json", "--sim", "demo", "--at", "2m").out
+        self.assertEqual(b"".join(got).replace(b"\r\n", b"\n").decode(), want)
+
+
+if __name__ == "__main__":
+    unittest.main()
