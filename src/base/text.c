@@ -132,47 +132,58 @@ int text_cp_width(uint32_t cp)
 	return wcwidth((wchar_t)cp);
 }
 
-/* Whether eight bytes are printable ASCII: no byte above 0x7f; none below 0x20 (a borrow sets its
- * top bit); none 0x7f. */
-static bool word_is_plain(const char *s)
+/*
+ * Whether eight bytes are printable ASCII: no byte above 0x7f; none below 0x20 (a borrow sets its
+ * top bit); none 0x7f. And, where `whole` says so, no backslash: of a byte less that, xor, only 0
+ * borrows then.
+ */
+static inline bool word_is_plain(const char *s, bool whole)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-	uint64_t word;
+	uint64_t word, other;
 
 	memcpy(&word, s, sizeof(word));
-	return !((word | (word - 0x20 * ones) | (word + ones)) & tops);
+	other = whole ? (word ^ (uint64_t)'\\' * ones) - ones : 0;
+	return !((word | (word - 0x20 * ones) | (word + ones) | other) & tops);
 }
 
-/* How many bytes at the beginning are printable ASCII: mostly all. */
-static size_t text_plain(const char *s, size_t len)
+static inline bool byte_is_plain(char c, bool whole)
+{
+	return c >= 0x20 && c < 0x7f && !(whole && c == '\\');
+}
+
+static inline size_t plain_bytes(const char *s, size_t len, bool whole)
 {
 	size_t i = 0;
 
-	for (; i + 8 <= len && word_is_plain(s + i); i += 8)
+	for (; i + 8 <= len && word_is_plain(s + i, whole); i += 8)
 		;
 	/* The last eight may overlap those before; so may two halves of less. */
-	if (len >= 8 && len - i < 8 && word_is_plain(s + len - 8))
+	if (len >= 8 && len - i < 8 && word_is_plain(s + len - 8, whole))
 		return len;
 	if (len >= 4 && len < 8) {
 		char both[8];
 
 		memcpy(both, s, 4);
 		memcpy(both + 4, s + len - 4, 4);
-		if (word_is_plain(both))
+		if (word_is_plain(both, whole))
 			return len;
 	}
-	while (i < len && s[i] >= 0x20 && s[i] < 0x7f)
+	while (i < len && byte_is_plain(s[i], whole))
 		i++;
 	return i;
+}
+
+/* How many bytes at the beginning are printable ASCII: mostly all. */
+static size_t text_plain(const char *s, size_t len)
+{
+	return plain_bytes(s, len, false);
 }
 
 /* The same, up to the first backslash. */
 static size_t text_unescaped(const char *s, size_t len)
 {
-	size_t plain = text_plain(s, len);
-	const char *backslash = memchr(s, '\\', plain);
-
-	return backslash ? (size_t)(backslash - s) : plain;
+	return plain_bytes(s, len, true);
 }
 
 /* The character that stands there, or its escape; returns how many bytes it was. */

@@ -33,6 +33,10 @@ static void hostile_bytes_become_visible(void **state)
 	} cases[] = {
 		{ "plain", 5, "plain" },
 		{ "a\\b", 3, "a\\\\b" },
+		{ "eight by\\", 9, "eight by\\\\" },
+		{ "\\sixteen bytes ..", 17, "\\\\sixteen bytes .." },
+		{ "sixteen \\[]bytes", 16, "sixteen \\\\[]bytes" },
+		{ "sixteen bytes \x80\\", 16, "sixteen bytes \\x80\\\\" },
 		{ "\x1b[31m", 5, "\\x1b[31m" },
 		{ "a\0b", 3, "a\\x00b" },
 		{ "\r\n\t\x7f", 4, "\\x0d\\x0a\\x09\\x7f" },
