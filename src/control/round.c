@@ -119,13 +119,13 @@ void round_head(struct round *r, const struct snapshot *head)
 void round_drop(struct round *r, const char *id)
 {
 	session_row_gone(r->session, id);
-	memory_settle_many(&r->session->memory);
+	session_settle(r->session);
 }
 
 void round_hide(struct round *r, const char *id)
 {
 	session_row_hidden(r->session, id);
-	memory_settle_many(&r->session->memory);
+	session_settle(r->session);
 }
 
 void round_partial(struct round *r)
@@ -151,7 +151,7 @@ void round_end(struct round *r)
 	picture_end(&r->session->picture, round_gone, &ids);
 	for (at = 0; at < ids.len; at += strlen(ids.s + at) + 1) {
 		(r->partial ? session_row_hidden : session_row_gone)(r->session, ids.s + at);
-		memory_settle_many(&r->session->memory);
+		session_settle(r->session);
 	}
 	str_release(&ids);
 	r->complete = true;

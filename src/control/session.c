@@ -109,6 +109,14 @@ static bool ghost_wanted(const struct session *s, const struct remembered *r)
 	       r->last_seen_us > session_now_us(s) - ghost_keep_us;
 }
 
+void session_settle(struct session *s)
+{
+	if (s->picture_ms == TIME_UNKNOWN)
+		memory_settle_many(&s->memory);
+	else
+		memory_settle_watched(&s->memory);
+}
+
 void session_row_hidden(struct session *s, const char *id)
 {
 	session_row_held(s, id);
@@ -173,7 +181,7 @@ static void session_hide_ghosts(struct session *s)
 			str_add_mem(&ids, e->key, e->len + 1);
 	for (at = 0; at < ids.len; at += strlen(ids.s + at) + 1) {
 		session_row_hidden(s, ids.s + at);
-		memory_settle_many(&s->memory);
+		session_settle(s);
 	}
 	str_release(&ids);
 }
@@ -321,6 +329,7 @@ static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int6
 	struct judge_input in;
 	struct row *row;
 
+	__builtin_prefetch(slot->row); /* compared with what is judged now */
 	in = (struct judge_input){
 		.s = slot->s,
 		.self = s->round.self,
@@ -350,7 +359,7 @@ static void session_judge_slot(struct session *s, size_t i, int64_t now_ms, int6
 	if (s->forgetful)
 		memory_clear(&s->memory);
 	else
-		memory_settle_many(&s->memory);
+		session_settle(s);
 }
 
 static void session_judge_source(struct session *s)

@@ -163,6 +163,8 @@ void round_start(struct round *r, int64_t deadline_ms);
 void session_row_gone(struct session *s, const char *id);
 void session_row_hidden(struct session *s, const char *id);
 void session_row_held(struct session *s, const char *id);
+/* Packs what of the memory was opened, where no entry is held any more. */
+void session_settle(struct session *s);
 void session_keep_ghosts(struct session *s);
 /* Judges some rows of the first picture before it is whole; returns whether there are more. */
 bool session_judge_early(struct session *s, size_t most);

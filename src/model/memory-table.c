@@ -133,8 +133,9 @@ void remembered_set_previous(
 
 enum {
 	OPENED_MOST = 256,
-	TABLE_FROM = 8,   /* so few entries are looked through one by one */
-	OPEN = INT32_MIN, /* the bit in a place */
+	OPENED_STAY = 16384, /* entries of a memory that may all be open: some 4 MB */
+	TABLE_FROM = 8,      /* so few entries are looked through one by one */
+	OPEN = INT32_MIN,    /* the bit in a place */
 	LOG_MOST = 256 * 1024 * 1024,
 	GARBAGE_LEAST = 256 * 1024,
 	REST_PART = 8, /* at rest older forms are no more than that part */
@@ -354,6 +355,12 @@ void memory_settle_many(struct memory *m)
 {
 	if (m->n_opened >= OPENED_MOST)
 		memory_settle(m);
+}
+
+void memory_settle_watched(struct memory *m)
+{
+	if (m->n > OPENED_STAY)
+		memory_settle_many(m);
 }
 
 /* ---- the table ---- */

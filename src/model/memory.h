@@ -123,7 +123,7 @@ void memory_clear(struct memory *m);
 
 /*
  * The entry of that id, or NULL. It is open from then on: what is written to it is kept, and it
- * stays where it is until memory_settle or memory_settle_many, memory_next, memory_seen,
+ * stays where it is until memory_settle or one of its kin, memory_next, memory_seen,
  * memory_set_back, reading or writing, or until others are forgotten for a new one's sake.
  */
 struct remembered *memory_find(struct memory *m, const char *id);
@@ -137,6 +137,11 @@ void memory_settle(struct memory *m);
 void memory_rest(struct memory *m);
 /* The same as memory_settle where many are open, and else nothing. */
 void memory_settle_many(struct memory *m);
+/*
+ * The same for who reads its source again and again: a small memory keeps open what was looked at,
+ * since a Lease is renewed every other second, until it is saved.
+ */
+void memory_settle_watched(struct memory *m);
 
 /*
  * Walks all entries in no order: start with *pos = 0; NULL at the end. An entry stays open until

@@ -682,6 +682,37 @@ static void what_changes_takes_no_more_room(void **state)
 	memory_release(&m);
 }
 
+/* While a source is watched, few entries stay open: they are asked for again and again. */
+static void few_that_are_watched_stay_open(void **state)
+{
+	struct memory m;
+	struct remembered *r;
+	int i;
+
+	(void)state;
+	memory_init(&m);
+	for (i = 0; i < 1000; i++) {
+		see_number(&m, i, 1);
+		memory_settle_many(&m);
+	}
+	memory_settle(&m);
+	r = memory_find(&m, "s/7");
+	for (i = 0; i < 1000; i++) {
+		see_number(&m, i, 2);
+		memory_settle_watched(&m);
+	}
+	assert_int_equal(m.n_opened, 1000);
+	assert_ptr_equal(memory_find(&m, "s/7"), r);
+	memory_settle(&m);
+	assert_int_equal(m.n_opened, 0);
+	for (i = 1000; i < 17000; i++) {
+		see_number(&m, i, 3);
+		memory_settle_watched(&m);
+	}
+	assert_true(m.n_opened < 1000);
+	memory_release(&m);
+}
+
 static void a_look_is_seen_by_all_that_is_present(void **state)
 {
 	struct memory m;
@@ -1414,6 +1445,7 @@ int main(void)
 		cmocka_unit_test(a_key_of_a_revision_is_the_token),
 		cmocka_unit_test(packed_entries_keep_the_ends_of_their_numbers),
 		cmocka_unit_test(what_changes_takes_no_more_room),
+		cmocka_unit_test(few_that_are_watched_stay_open),
 		cmocka_unit_test(a_look_is_seen_by_all_that_is_present),
 		cmocka_unit_test(an_endless_id_is_kept_for_this_run),
 		cmocka_unit_test(what_is_written_is_read),
