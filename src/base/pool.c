@@ -85,7 +85,7 @@ static void pool_grow(struct pool *pool)
 	pool->left = POOL_CHUNK;
 }
 
-void *pool_get(struct pool *pool, size_t size)
+void *pool_get_raw(struct pool *pool, size_t size)
 {
 	size_t class = pool_class(size), bytes = (class + 1) * POOL_STEP;
 	void *piece;
@@ -102,7 +102,14 @@ void *pool_get(struct pool *pool, size_t size)
 		pool->at += bytes;
 		pool->left -= bytes;
 	}
-	memset(piece, 0, bytes);
+	return piece;
+}
+
+void *pool_get(struct pool *pool, size_t size)
+{
+	void *piece = pool_get_raw(pool, size);
+
+	memset(piece, 0, size);
 	return piece;
 }
 

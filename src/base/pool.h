@@ -30,6 +30,8 @@ void pool_clear(struct pool *pool);
 
 /* A zeroed piece, aligned for any type. Ends the program when there is no memory, as xmalloc. */
 void *pool_get(struct pool *pool, size_t size);
+/* The same, not zeroed: for what is written as a whole at once. */
+void *pool_get_raw(struct pool *pool, size_t size);
 /* Gives one piece back; size is what it was got with. */
 void pool_put(struct pool *pool, void *piece, size_t size);
 

@@ -88,6 +88,9 @@ static void ask(struct world *w, struct lease_client *l, int op, const struct le
 
 	if (record)
 		memcpy(call.text, record, sizeof(*record));
+	/* The server will look at it in a moment. */
+	__builtin_prefetch(&l->lease->o.queued);
+	__builtin_prefetch(&l->lease->record);
 	net_call(w, &call);
 }
 

@@ -217,9 +217,8 @@ void net_quality(
 	l->loss = loss;
 }
 
-bool net_reaches(const struct world *w, const struct machine *a, const struct machine *b)
+static bool reaches(const struct net *net, const struct machine *a, const struct machine *b)
 {
-	const struct net *net = net_of(w);
 	const struct link *l;
 
 	if (a == b)
@@ -232,13 +231,18 @@ bool net_reaches(const struct world *w, const struct machine *a, const struct ma
 	return true;
 }
 
+bool net_reaches(const struct world *w, const struct machine *a, const struct machine *b)
+{
+	return reaches(net_of(w), a, b);
+}
+
 /* How long a packet takes; -1: it is lost. */
 static int64_t net_latency(struct world *w, const struct machine *a, const struct machine *b)
 {
 	const struct net *net = net_of(w);
 	const struct link *l;
 
-	if (!net_reaches(w, a, b))
+	if (!reaches(net, a, b))
 		return -1;
 	if (a == b)
 		return 0;

@@ -126,6 +126,7 @@ static void timer_due(struct world *w, void *who, int64_t a, int64_t b)
 
 	(void)a;
 	(void)b;
+	__builtin_prefetch(timer->who); /* both may be far away */
 	if (p->state != PROCESS_PAUSED || p->life != timer->life) {
 		timer_run(w, timer);
 		return;

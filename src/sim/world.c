@@ -203,6 +203,20 @@ static struct event *wheel_take(struct world *w)
 	return event;
 }
 
+/*
+ * Events of one moment are about things that lie far apart in a large world's memory: what comes
+ * next is fetched while this one happens.
+ */
+static void wheel_fetch(const struct world *w)
+{
+	const struct event *next = w->wheel[(size_t)w->now_ms % WHEEL].first;
+
+	if (!next)
+		return;
+	__builtin_prefetch(next->who);
+	__builtin_prefetch(next->next);
+}
+
 /* The moment of the next event in the wheel, which is not empty. */
 static int64_t wheel_next(const struct world *w)
 {
@@ -228,7 +242,7 @@ static void world_advance(struct world *w, int64_t to_ms)
 
 void world_at(struct world *w, int64_t at_ms, world_fn *fn, void *who, int64_t a, int64_t b)
 {
-	struct event *event = pool_get(&w->pool, sizeof(*event));
+	struct event *event = pool_get_raw(&w->pool, sizeof(*event));
 
 	*event = (struct event){
 		.at_ms = at_ms < w->now_ms ? w->now_ms : at_ms,
@@ -271,6 +285,7 @@ static void world_moment(struct world *w, int64_t at_ms)
 		copy = *event;
 		pool_put(&w->pool, event, sizeof(*event));
 		w->events++;
+		wheel_fetch(w);
 		copy.fn(w, copy.who, copy.a, copy.b);
 	}
 }
@@ -297,7 +312,7 @@ bool world_step(struct world *w)
 
 void *world_get(struct world *w, size_t size)
 {
-	return pool_get(&w->pool, size);
+	return pool_get_raw(&w->pool, size);
 }
 
 void world_put(struct world *w, void *piece, size_t size)

@@ -47,8 +47,8 @@ bool world_step(struct world *w);
 /* How many have happened. */
 uint64_t world_events(const struct world *w);
 
-/* Memory for what is on its way (timers, calls): cheap, and given back with the world at the
- * latest. size as it was got with. */
+/* Memory for what is on its way (timers, calls): cheap, not zeroed, and given back with the world
+ * at the latest. size as it was got with. */
 void *world_get(struct world *w, size_t size);
 void world_put(struct world *w, void *piece, size_t size);
 
