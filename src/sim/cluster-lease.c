@@ -49,6 +49,9 @@ static void lease_written(struct cluster_lease *lease, const struct lease_record
 	struct lease_record old = lease->record;
 
 	lease->record = *record;
+	if (old.holder != record->holder || old.transitions != record->transitions ||
+		old.acquire_us != record->acquire_us || old.duration_s != record->duration_s)
+		lease->o.told = 0;
 	if (old.holder != record->holder || old.transitions != record->transitions) {
 		lease->o.version = ++lease->o.cluster->version;
 		lease->o.changed_ms = world_now_ms(lease->o.cluster->world);

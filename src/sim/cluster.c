@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum {
+	FETCH_AHEAD = 4,
 	NOTICES_MOST = 200000, /* beyond it a watch has lost the past */
 	NODE_GRACE_MS = 40000, /* --node-monitor-grace-period; 50 s from 1.32 on */
 	EVICTION_MS = 300000,  /* the default toleration of not-ready and unreachable */
@@ -228,6 +229,7 @@ void cluster_renewed(struct cluster_object *o)
 
 void cluster_changed(struct cluster_object *o)
 {
+	o->told = 0;
 	cluster_renewed(o);
 	thing_changed(&o->cluster->thing);
 }
@@ -414,10 +416,16 @@ void cluster_event(
 
 /* ---- watches ---- */
 
+/* Most tell that an object is as it is: thousands in a second, so that they are small. */
+struct watch_item {
+	struct cluster_object *object; /* not of what is gone */
+	struct cluster_notice *notice; /* WAS and GONE; ours */
+};
+
 struct cluster_watch {
 	struct cluster *cluster;
 	unsigned index;
-	struct cluster_notice *items;
+	struct watch_item *items;
 	size_t at, n, cap;
 	bool lost;
 	char *name; /* of the node that was told last */
@@ -440,15 +448,25 @@ struct cluster_watch *cluster_watch_new(struct cluster *c)
 	return watch;
 }
 
+static void watch_drop_items(struct cluster_watch *watch)
+{
+	for (; watch->at < watch->n; watch->at++) {
+		struct cluster_notice *notice = watch->items[watch->at].notice;
+
+		if (notice)
+			free(notice->name);
+		free(notice);
+	}
+	watch->at = watch->n = 0;
+}
+
 void cluster_watch_reset(struct cluster_watch *watch)
 {
 	struct cluster *c = watch->cluster;
 	struct cluster_object *o;
 	int kind;
 
-	for (; watch->at < watch->n; watch->at++)
-		free(watch->items[watch->at].name);
-	watch->at = watch->n = 0;
+	watch_drop_items(watch);
 	watch->lost = false;
 	for (kind = 0; kind < CLUSTER_KINDS; kind++)
 		for (o = c->first[kind]; o; o = o->next) {
@@ -459,8 +477,7 @@ void cluster_watch_reset(struct cluster_watch *watch)
 
 static void watch_release(struct cluster_watch *watch)
 {
-	for (; watch->at < watch->n; watch->at++)
-		free(watch->items[watch->at].name);
+	watch_drop_items(watch);
 	watch->cluster->watches[watch->index] = NULL;
 	free(watch->name);
 	free(watch->items);
@@ -483,7 +500,7 @@ bool cluster_watch_lost(struct cluster_watch *watch)
 	return true;
 }
 
-static struct cluster_notice *watch_add(struct cluster_watch *watch)
+static struct watch_item *watch_add(struct cluster_watch *watch, struct cluster_object *o)
 {
 	if (watch->at == watch->n)
 		watch->at = watch->n = 0;
@@ -492,9 +509,24 @@ static struct cluster_notice *watch_add(struct cluster_watch *watch)
 	if (watch->lost)
 		return NULL;
 	MEM_GROW(watch->items, watch->n, watch->cap);
-	watch->items[watch->n] =
-		(struct cluster_notice){ .at_ms = world_now_ms(watch->cluster->world) };
+	watch->items[watch->n] = (struct watch_item){ .object = o };
 	return &watch->items[watch->n++];
+}
+
+/* One that says more than what the object shows when it is told. */
+static struct cluster_notice *watch_add_notice(
+	struct cluster_watch *watch, enum cluster_news news, struct cluster_object *o)
+{
+	struct watch_item *item = watch_add(watch, news == CLUSTER_WAS ? o : NULL);
+
+	if (!item)
+		return NULL;
+	item->notice = xcalloc(1, sizeof(*item->notice));
+	item->notice->news = news;
+	item->notice->kind = o->kind;
+	item->notice->at_ms = world_now_ms(watch->cluster->world);
+	memcpy(item->notice->uid, o->uid, sizeof(item->notice->uid));
+	return item->notice;
 }
 
 /* What changes many times before it is read is told once, as it is then. */
@@ -504,17 +536,9 @@ static void tell_watches(struct cluster_object *o)
 
 	for (i = 0; i < CLUSTER_WATCHES; i++) {
 		struct cluster_watch *watch = o->cluster->watches[i];
-		struct cluster_notice *notice;
 
-		if (!watch || o->queued & 1U << i)
-			continue;
-		notice = watch_add(watch);
-		if (!notice)
-			continue;
-		notice->news = CLUSTER_IS;
-		notice->kind = o->kind;
-		notice->object = o;
-		o->queued |= 1U << i;
+		if (watch && !(o->queued & 1U << i) && watch_add(watch, o))
+			o->queued |= 1U << i;
 	}
 }
 
@@ -529,15 +553,11 @@ void cluster_tell_record(struct cluster_lease *lease)
 
 		if (!watch || lease->o.hard[i] == UINT8_MAX)
 			continue;
-		notice = watch_add(watch);
+		notice = watch_add_notice(watch, CLUSTER_WAS, &lease->o);
 		if (!notice)
 			continue;
-		notice->news = CLUSTER_WAS;
-		notice->kind = CLUSTER_LEASE;
-		notice->object = &lease->o;
 		notice->record = lease->record;
 		notice->version = lease->o.version;
-		memcpy(notice->uid, lease->o.uid, sizeof(notice->uid));
 		lease->o.hard[i]++;
 	}
 }
@@ -565,13 +585,11 @@ static void tell_gone(struct cluster_object *o)
 		if (o->queued & 1U << i || o->hard[i])
 			watch_forget(watch, o);
 		o->queued &= ~(1U << i);
+		o->told &= ~(1U << i);
 		o->hard[i] = 0;
-		notice = watch_add(watch);
+		notice = watch_add_notice(watch, CLUSTER_GONE, o);
 		if (!notice)
 			continue;
-		notice->news = CLUSTER_GONE;
-		notice->kind = o->kind;
-		memcpy(notice->uid, o->uid, sizeof(notice->uid));
 		notice->name = o->kind == CLUSTER_NODE ? xstrdup(o->name) : NULL;
 	}
 }
@@ -582,28 +600,68 @@ void cluster_tell_lease_gone(struct cluster_lease *lease)
 	tell_gone(&lease->o);
 }
 
+/* Objects lie far apart in a large cluster's memory: the next ones are fetched while this one is
+ * told. */
+static void watch_fetch(const struct cluster_watch *watch)
+{
+	const struct cluster_object *o;
+
+	if (watch->n - watch->at <= FETCH_AHEAD)
+		return;
+	o = watch->items[watch->at + FETCH_AHEAD].object;
+	if (!o)
+		return;
+	__builtin_prefetch(&o->queued);
+	__builtin_prefetch(o + 1); /* what it has besides */
+}
+
+/* A notice of its own; false: what it is about has gone since. */
+static bool watch_take(
+	struct cluster_watch *watch, const struct watch_item *item, struct cluster_notice *ret)
+{
+	unsigned bit = 1U << watch->index;
+	struct cluster_object *o = item->object;
+
+	*ret = *item->notice;
+	free(item->notice);
+	free(watch->name);
+	watch->name = ret->name;
+	ret->object = o;
+	if (ret->news == CLUSTER_GONE)
+		return true;
+	if (!o)
+		return false;
+	/* After the last copy comes what it is now. */
+	if (--o->hard[watch->index] == 0 && !(o->queued & bit))
+		tell_watches(o);
+	return true;
+}
+
 bool cluster_watch_next(struct cluster_watch *watch, struct cluster_notice *ret)
 {
 	unsigned bit = 1U << watch->index;
 
 	while (watch->at < watch->n) {
-		*ret = watch->items[watch->at++];
-		free(watch->name);
-		watch->name = ret->name;
-		if (ret->news == CLUSTER_GONE)
-			return true;
-		if (!ret->object)
+		struct watch_item item = watch->items[watch->at++];
+		struct cluster_object *o = item.object;
+
+		watch_fetch(watch);
+		if (item.notice) {
+			if (watch_take(watch, &item, ret))
+				return true;
 			continue;
-		if (ret->news == CLUSTER_WAS) {
-			/* After the last copy comes what it is now. */
-			if (--ret->object->hard[watch->index] == 0 && !(ret->object->queued & bit))
-				tell_watches(ret->object);
-			return true;
 		}
-		ret->object->queued &= ~bit;
-		if (ret->object->hard[watch->index])
+		if (!o)
 			continue;
-		ret->at_ms = ret->object->changed_ms;
+		o->queued &= ~bit;
+		if (o->hard[watch->index])
+			continue;
+		ret->news = CLUSTER_IS;
+		ret->kind = o->kind;
+		ret->object = o;
+		ret->at_ms = o->changed_ms;
+		ret->renewed = o->kind == CLUSTER_LEASE && o->told & bit;
+		o->told |= bit;
 		return true;
 	}
 	return false;

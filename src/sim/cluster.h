@@ -46,21 +46,22 @@ enum {
 
 /* What every object begins with: its metadata. */
 struct cluster_object {
-	enum cluster_kind kind;
 	struct cluster_object *next, *prev; /* of its kind, in the order in which they were made */
 	char *ns;                           /* NULL: it has none (a node) */
 	char *name, *path;                  /* path: "NS/NAME" */
-	char uid[CLUSTER_UID_MAX];
-	int64_t serial;     /* of this world; never used again */
-	int64_t generation; /* 0: this kind has none */
-	int64_t created_us; /* by the API server's clock */
+	int64_t serial;                     /* of this world; never used again */
+	int64_t generation;                 /* 0: this kind has none */
+	int64_t created_us;                 /* by the API server's clock */
 	int64_t deleted_us; /* deletionTimestamp; TIME_UNKNOWN: it is not being deleted */
 	char *finalizers[CLUSTER_FINALIZERS]; /* NULL ends them where there are fewer */
 	struct cluster_event *events;         /* the newest first */
 	unsigned n_events;
 	/* What every renewal touches stands together with what follows. */
+	enum cluster_kind kind;
 	unsigned queued;               /* bit: the watch that is to tell it */
+	unsigned told;                 /* bit: it told it, and only renewals came since */
 	uint8_t hard[CLUSTER_WATCHES]; /* copies of it that a watch is to tell */
+	char uid[CLUSTER_UID_MAX];
 	struct cluster *cluster;
 	int64_t version;    /* resourceVersion */
 	int64_t changed_ms; /* when it last changed, true time */
@@ -297,7 +298,9 @@ struct cluster_notice {
 	enum cluster_news news;
 	enum cluster_kind kind;
 	struct cluster_object *object; /* not with GONE */
+	bool renewed; /* IS: a Lease of which only renewTime and version changed since the last */
 	int64_t at_ms;
+	/* The rest is not set with IS. */
 	int64_t version;            /* WAS */
 	struct lease_record record; /* WAS */
 	char uid[CLUSTER_UID_MAX];  /* WAS and GONE; of a node its name stands in `name` */

@@ -547,21 +547,37 @@ static void wanted_add(void *arg, const char *id)
 	w->n++;
 }
 
-static bool lease_is_late(const struct kube *k, const struct kube_lease_seen *lease)
+/* When it is late, if nothing of it changes; INT64_MAX: never. A renewal only puts that off. */
+static int64_t lease_late_ms(const struct kube_lease_seen *lease, int64_t now_ms)
 {
 	const struct kube_lease *facts = lease->facts;
-	int64_t now_ms = round_now_ms(k->r);
 
 	if (facts->heartbeat)
-		return false;
+		return INT64_MAX;
 	if (lease->n_former && now_ms - lease->former[0].until_ms < FORMER_MS)
-		return true;
+		return now_ms;
 	if (!facts->holder.s || !facts->holder.len)
-		return facts->strategy.s && facts->strategy.len;
+		return facts->strategy.s && facts->strategy.len ? now_ms : INT64_MAX;
 	if (facts->duration_s == TIME_UNKNOWN)
-		return true;
+		return now_ms;
 	/* A third before the end a renewal was missed. */
-	return now_ms - lease->change_ms >= facts->duration_s * 1000 * 2 / 3;
+	return lease->change_ms + facts->duration_s * 1000 * 2 / 3;
+}
+
+/* Reckons until when none is late; where one is, that is enough. */
+static void late_reckon(struct kube *k, int64_t now_ms)
+{
+	struct kube_lease_seen *lease;
+	size_t pos = 0;
+
+	k->late_changes = kube_store_lease_changes(k->store);
+	k->late_from_ms = INT64_MAX;
+	while (k->late_from_ms > now_ms && (lease = kube_store_next_lease(k->store, &pos))) {
+		int64_t late_ms = lease_late_ms(lease, now_ms);
+
+		if (late_ms < k->late_from_ms)
+			k->late_from_ms = late_ms;
+	}
 }
 
 static void look_wanted(struct kube *k)
@@ -591,17 +607,22 @@ static void look_late(struct kube *k)
 	int64_t now_ms = round_now_ms(k->r);
 	struct kube_lease_seen *lease;
 	size_t n, most = kube_store_count(k->store, KUBE_LEASES) + kube_store_heartbeats(k->store);
+	bool none;
 
 	if (round_one_shot(k->r) || now_ms < k->late_ms)
 		return;
 	k->late_ms = now_ms + LATE_PAUSE_MS;
+	/* Of many that are renewed in time none need be looked at. */
+	if (now_ms >= k->late_from_ms || k->late_changes != kube_store_lease_changes(k->store))
+		late_reckon(k, now_ms);
+	none = now_ms < k->late_from_ms;
 	for (n = 0; n < most && look_room(k) > KUBE_LOOKS - LATE_AT_ONCE; n++) {
 		lease = kube_store_next_lease(k->store, &k->late_pos);
 		if (!lease) {
 			k->late_pos = 0;
 			continue;
 		}
-		if (lease_is_late(k, lease))
+		if (!none && lease_late_ms(lease, now_ms) <= now_ms)
 			look_lease(k, lease, LATE_EVERY_MS);
 	}
 }

@@ -95,7 +95,7 @@ bool kube_text_eq(const struct kube_text *a, const struct kube_text *b)
 {
 	if (!a->s || !b->s)
 		return !a->s && !b->s;
-	return a->len == b->len && memcmp(a->s, b->s, a->len) == 0;
+	return a->len == b->len && (a->s == b->s || memcmp(a->s, b->s, a->len) == 0);
 }
 
 bool kube_text_is(const struct kube_text *a, const char *word)

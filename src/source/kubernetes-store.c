@@ -10,7 +10,11 @@
 enum {
 	DROPPED_MAX = 64 * 1024 * 1024,
 	DIRTY_KEPT = 4096,
-	SCHEDULE_KEY_MAX = 4096
+	SCHEDULE_KEY_MAX = 4096,
+	TEXTS_MOST = 12,
+	FETCH_AHEAD = 2, /* Leases that are fetched while another is told */
+	FETCH_LINE = 64,
+	SOFT_LEAST_S = 8 /* of shorter Leases also a renewal is told at once */
 };
 
 struct kube_store {
@@ -26,6 +30,7 @@ struct kube_store {
 	bool hiding;
 	size_t n_soft; /* of the dirty Leases */
 	size_t n_heartbeats, n_cronjobs, n_jobs;
+	uint64_t lease_changes; /* Leases that came, or changed by more than a renewal */
 	bool nodes_known;
 	struct kube_now now;
 };
@@ -51,6 +56,11 @@ static struct kube_text *text_at(void *facts, size_t at)
 	return (struct kube_text *)(void *)((char *)facts + at);
 }
 
+static const struct kube_text *text_in(const void *facts, size_t at)
+{
+	return (const struct kube_text *)(const void *)((const char *)facts + at);
+}
+
 /* Copies facts with all their texts, each with an end of its own. */
 static void *pack(const void *facts, size_t size, const size_t *texts, size_t n)
 {
@@ -58,8 +68,7 @@ static void *pack(const void *facts, size_t size, const size_t *texts, size_t n)
 	char *block, *to;
 
 	for (i = 0; i < n; i++) {
-		const struct kube_text *t =
-			(const struct kube_text *)(const void *)((const char *)facts + texts[i]);
+		const struct kube_text *t = text_in(facts, texts[i]);
 
 		total += t->s ? t->len + 1 : 0;
 	}
@@ -80,6 +89,38 @@ static void *pack(const void *facts, size_t size, const size_t *texts, size_t n)
 }
 
 #define PACK(facts, texts) pack((facts), sizeof(*(facts)), (texts), ARRAY_LEN(texts))
+
+/*
+ * Writes facts over a block whose texts are all as long as theirs, as of most renewals: every text
+ * stays where it is. false: they are not.
+ */
+static bool repack(void *block, const void *facts, size_t size, const size_t *texts, size_t n)
+{
+	const char *places[TEXTS_MOST];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct kube_text *to = text_at(block, texts[i]);
+		const struct kube_text *from = text_in(facts, texts[i]);
+
+		if (!to->s != !from->s || to->len != from->len)
+			return false;
+		places[i] = to->s;
+	}
+	memcpy(block, facts, size);
+	for (i = 0; i < n; i++) {
+		struct kube_text *t = text_at(block, texts[i]);
+
+		if (t->s && t->s != places[i])
+			memcpy((char *)(uintptr_t)places[i], t->s, t->len);
+		t->s = places[i];
+	}
+	return true;
+}
+
+#define REPACK(block, facts, texts) \
+	repack((block), (facts), sizeof(*(facts)), (texts), ARRAY_LEN(texts))
+_Static_assert(ARRAY_LEN(lease_texts) <= TEXTS_MOST, "TEXTS_MOST");
 
 struct kube_pod *kube_pod_copy(const struct kube_pod *facts)
 {
@@ -550,6 +591,7 @@ static void lease_free(struct kube_store *s, struct kube_lease_seen *lease)
 	map_remove(&s->leases, uid->s, uid->len);
 	while (lease->n_former)
 		former_release(&lease->former[--lease->n_former]);
+	free(lease->former);
 	looked_release(&lease->looked);
 	candidates_release(lease);
 	free(lease->path);
@@ -569,6 +611,8 @@ static void lease_former(struct kube_lease_seen *lease, const struct kube_now *n
 	struct kube_former *f;
 	size_t i;
 
+	if (!lease->former)
+		lease->former = xcalloc(KUBE_FORMER_MAX, sizeof(*lease->former));
 	for (i = 0; i < lease->n_former; i++) {
 		f = &lease->former[i];
 		if (f->len == holder->len && memcmp(f->holder, holder->s, f->len) == 0)
@@ -628,6 +672,13 @@ static void lease_skew(struct kube_lease_seen *lease, int64_t renew_us, int64_t 
 	lease->n_skews++;
 }
 
+/* It is seen to change. */
+static void lease_moved(struct kube_lease_seen *lease, const struct kube_now *now)
+{
+	lease->change_ms = now->mono_ms;
+	lease->change_us = now->wall_us;
+}
+
 static void lease_changed(struct kube_lease_seen *lease, const struct kube_lease *facts,
 	const struct kube_now *now, bool live)
 {
@@ -638,8 +689,7 @@ static void lease_changed(struct kube_lease_seen *lease, const struct kube_lease
 
 	if (!renewed && !other)
 		return;
-	lease->change_ms = now->mono_ms;
-	lease->change_us = now->wall_us;
+	lease_moved(lease, now);
 	if (!kube_text_eq(&old->holder, &facts->holder)) {
 		if (!holder_is_vacant(old))
 			lease_former(lease, now);
@@ -656,7 +706,7 @@ static bool lease_only_renewed(const struct kube_lease *old, const struct kube_l
 {
 	return kube_text_eq(&old->holder, &facts->holder) &&
 	       old->transitions == facts->transitions && old->acquire_us == facts->acquire_us &&
-	       old->duration_s == facts->duration_s && facts->duration_s >= 8 &&
+	       old->duration_s == facts->duration_s && facts->duration_s >= SOFT_LEAST_S &&
 	       kube_text_eq(&old->strategy, &facts->strategy) &&
 	       kube_text_eq(&old->preferred, &facts->preferred) &&
 	       old->head.deleted_us == facts->head.deleted_us;
@@ -677,16 +727,13 @@ static struct kube_lease_seen *lease_new(
 	return lease;
 }
 
-void kube_store_lease(struct kube_store *s, const struct kube_lease *facts, uint32_t generation,
-	const struct kube_now *now, bool live)
+/* lease: the one of that uid, or NULL. */
+static void lease_put(struct kube_store *s, struct kube_lease_seen *lease,
+	const struct kube_lease *facts, uint32_t generation, const struct kube_now *now, bool live)
 {
-	const struct kube_text *uid = &facts->head.uid;
-	struct kube_lease_seen *lease = map_get(&s->leases, uid->s, uid->len);
 	struct kube_lease *old = NULL;
 	bool soft = false;
 
-	if (!uid_is_good(uid))
-		return;
 	if (!lease) {
 		lease = lease_new(s, facts, now);
 	} else if (kube_text_eq(&lease->facts->head.version, &facts->head.version)) {
@@ -703,12 +750,53 @@ void kube_store_lease(struct kube_store *s, const struct kube_lease *facts, uint
 		old = lease->facts;
 	}
 	lease->generation = generation;
-	lease->facts = PACK(facts, lease_texts);
 	s->n_heartbeats += facts->heartbeat;
-	map_put(&s->leases, lease->facts->head.uid.s, lease->facts->head.uid.len, lease);
-	free(old); /* the map's key was in it until now */
+	s->lease_changes += !soft || old->heartbeat != facts->heartbeat;
+	if (!old || !REPACK(old, facts, lease_texts)) {
+		lease->facts = PACK(facts, lease_texts);
+		map_put(&s->leases, lease->facts->head.uid.s, lease->facts->head.uid.len, lease);
+		free(old); /* the map's key was in it until now */
+	}
 	if (!facts->heartbeat)
 		dirty_lease(s, lease, soft);
+}
+
+void kube_store_lease(struct kube_store *s, const struct kube_lease *facts, uint32_t generation,
+	const struct kube_now *now, bool live)
+{
+	const struct kube_text *uid = &facts->head.uid;
+
+	if (uid_is_good(uid))
+		lease_put(s, map_get(&s->leases, uid->s, uid->len), facts, generation, now, live);
+}
+
+bool kube_store_lease_renewed(struct kube_store *s, const struct kube_text *uid,
+	const struct kube_text *version, int64_t renew_us, const struct kube_now *now)
+{
+	struct kube_lease_seen *lease = map_get(&s->leases, uid->s, uid->len);
+	struct kube_lease *facts = lease ? lease->facts : NULL;
+	struct kube_text *told;
+
+	if (!facts || version->len != facts->head.version.len)
+		return false;
+	told = &facts->head.version;
+	if (kube_text_eq(told, version))
+		return true;
+	if (facts->renew_us != renew_us) {
+		lease_moved(lease, now);
+		if (!holder_is_vacant(facts))
+			lease_skew(lease, renew_us, now->wall_us);
+	}
+	facts->renew_us = renew_us;
+	memcpy((char *)(uintptr_t)told->s, version->s, version->len);
+	if (!facts->heartbeat)
+		dirty_lease(s, lease, facts->duration_s >= SOFT_LEAST_S);
+	return true;
+}
+
+uint64_t kube_store_lease_changes(const struct kube_store *s)
+{
+	return s->lease_changes;
 }
 
 void kube_store_leases_known(struct kube_store *s, const char *ns, int64_t known_ms)
@@ -1086,9 +1174,20 @@ static void tell_lost(
 	free(path);
 }
 
+/* Of thousands that are renewed in a second, none is near the one before in memory. */
+static void lease_fetch(const struct kube_lease_seen *lease)
+{
+	const char *facts = (const char *)lease->facts;
+	size_t at;
+
+	for (at = 0; at < sizeof(*lease->facts); at += FETCH_LINE)
+		__builtin_prefetch(facts + at);
+	__builtin_prefetch(lease->path);
+}
+
 void kube_store_tell(struct kube_store *s, const struct kube_teller *teller, void *arg)
 {
-	size_t i;
+	size_t i, n;
 
 	tell_dropped(s, &s->dropped, teller, arg);
 	tell_dropped(s, &s->hidden, teller, arg);
@@ -1105,13 +1204,17 @@ void kube_store_tell(struct kube_store *s, const struct kube_teller *teller, voi
 	for (i = 0; i < s->n_dirty_leases; i++) {
 		struct kube_lease_seen *lease = s->dirty_leases[i];
 
+		if (i + FETCH_AHEAD < s->n_dirty_leases)
+			lease_fetch(s->dirty_leases[i + FETCH_AHEAD]);
 		lease->dirty = 0;
 		lease->soft = false;
 		teller->lease(arg, lease);
 	}
+	n = s->n_dirty_leases;
 	s->n_dirty_leases = s->n_soft = 0;
-	/* After a first picture: changes come in small numbers from now on. */
-	if (s->cap_dirty_crons > DIRTY_KEPT || s->cap_dirty_leases > DIRTY_KEPT) {
+	/* After a first picture changes mostly come in small numbers. */
+	if (s->cap_dirty_crons > DIRTY_KEPT ||
+		(s->cap_dirty_leases > DIRTY_KEPT && n < s->cap_dirty_leases / 4)) {
 		free(s->dirty_crons);
 		free(s->dirty_leases);
 		s->dirty_crons = NULL;

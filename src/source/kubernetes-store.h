@@ -102,7 +102,7 @@ struct kube_lease_seen {
 	int64_t skew_us, skew_now_us;
 	unsigned n_skews;
 	struct kube_looked looked;
-	struct kube_former former[KUBE_FORMER_MAX];
+	struct kube_former *former; /* room for KUBE_FORMER_MAX; NULL: nobody did */
 	size_t n_former;
 	char **candidates; /* of a coordinated election; NULL: not asked */
 	size_t n_candidates;
@@ -139,6 +139,12 @@ void kube_store_job(struct kube_store *s, const struct kube_job *facts, uint32_t
 void kube_store_pod(struct kube_store *s, const struct kube_pod *facts, uint32_t generation);
 void kube_store_lease(struct kube_store *s, const struct kube_lease *facts, uint32_t generation,
 	const struct kube_now *now, bool live);
+/*
+ * What a watch told of a Lease that is known: nothing of it changed but these. false: none of that
+ * uid is known, or the version is longer than the last one; then it must be told whole.
+ */
+bool kube_store_lease_renewed(struct kube_store *s, const struct kube_text *uid,
+	const struct kube_text *version, int64_t renew_us, const struct kube_now *now);
 /* Up to when changes of the Leases of a namespace (NULL: all) would have been seen, by our
  * monotonic clock; TIME_UNKNOWN: they are watched. */
 void kube_store_leases_known(struct kube_store *s, const char *ns, int64_t known_ms);
@@ -167,6 +173,8 @@ struct kube_lease_seen *kube_store_lease_at(const struct kube_store *s, const ch
 /* TRI_UNKNOWN also where nodes are hidden; ret_gone: it is known not to exist. */
 enum tristate kube_store_node_ready(
 	const struct kube_store *s, const struct kube_text *name, bool *ret_gone);
+/* Rises with each Lease that comes, or changes by more than a renewal. */
+uint64_t kube_store_lease_changes(const struct kube_store *s);
 /* Walks all Leases, from *pos = 0 on; NULL at the end. */
 struct kube_lease_seen *kube_store_next_lease(const struct kube_store *s, size_t *pos);
 /* Whether there are runs whose CronJob was not seen; and a walk over those CronJobs. */

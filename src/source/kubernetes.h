@@ -177,8 +177,11 @@ struct kube {
 	struct str key; /* of a claim, while it is told; it keeps its memory */
 
 	struct kube_looking looks[KUBE_LOOKS];
-	int64_t late_ms;  /* no Lease that is merely late is looked at before */
-	size_t late_pos;  /* where the round over them stands */
+	int64_t late_ms; /* no Lease that is merely late is looked at before */
+	size_t late_pos; /* where the round over them stands */
+	/* None is late before, as far as renewals alone change them from late_changes on. */
+	int64_t late_from_ms;
+	uint64_t late_changes; /* kube_store_lease_changes then */
 	int64_t acted_ms; /* our monotonic clock when a request that changes something was sent;
 			     TIME_UNKNOWN */
 	struct kube_made made[KUBE_MADE]; /* a ring by n_made */

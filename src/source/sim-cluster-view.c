@@ -135,6 +135,17 @@ static void put_lease(struct own *own, const struct cluster_lease *lease,
 	kube_store_lease(own->k->store, &facts, own->generation, now, live);
 }
 
+/* Of most Leases only that: they are told every other second. false: it is not known yet. */
+static bool put_renewal(
+	struct own *own, const struct cluster_lease *lease, const struct kube_now *now)
+{
+	char digits[STR_INT_MAX];
+	const struct kube_text uid = text(lease->o.uid);
+	const struct kube_text version = text(str_int(digits, lease->o.version));
+
+	return kube_store_lease_renewed(own->k->store, &uid, &version, lease->record.renew_us, now);
+}
+
 static void put_cronjob(struct own *own, const struct cluster_cronjob *cron)
 {
 	static const char *const policies[] = {
@@ -301,7 +312,8 @@ static void take(struct own *own, const struct cluster_notice *n)
 	} else if (n->news == CLUSTER_WAS) {
 		put_lease(own, (const struct cluster_lease *)n->object, &n->record, n->version,
 			n->uid, &now, true);
-	} else {
+	} else if (!n->renewed ||
+		   !put_renewal(own, (const struct cluster_lease *)n->object, &now)) {
 		put(own, n->object, &now, true);
 	}
 }

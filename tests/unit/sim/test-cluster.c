@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "base/str.h"
 #include "base/zone.h"
 #include "sim/cluster.h"
 #include "sim/lease-client.h"
@@ -701,6 +702,42 @@ static uint64_t play(void)
 	return sum;
 }
 
+/* Takes what there is to tell; whether all of it were renewals of the Lease. */
+static bool only_renewals(struct cluster_watch *watch)
+{
+	struct cluster_notice notice;
+	bool only = true;
+
+	while (cluster_watch_next(watch, &notice))
+		if (notice.kind == CLUSTER_LEASE && str_eq(notice.object->name, "operator"))
+			only = only && notice.news == CLUSTER_IS && notice.renewed;
+	return only;
+}
+
+static void a_watch_tells_renewals_as_such(void **state)
+{
+	struct bench t = bench_new();
+	struct process *first = contender(&t, "first", t.a, &lease_default);
+	struct process *second = contender(&t, "second", t.b, &lease_default);
+	struct cluster_watch *watch = cluster_watch_new(t.c);
+
+	(void)state;
+	assert_true(cluster_watch_lost(watch));
+	start_both(&t, first, second, 1000);
+	assert_false(only_renewals(watch));
+	world_run(t.w, 70000);
+	assert_true(only_renewals(watch));
+	/* Another holder is told whole, once as it was and once as it is. */
+	process_end(t.w, first, PROCESS_END_STOPPED);
+	world_run(t.w, 100000);
+	assert_string_equal(holder(&t), "second");
+	assert_false(only_renewals(watch));
+	world_run(t.w, 110000);
+	assert_true(only_renewals(watch));
+	cluster_watch_free(watch);
+	world_free(t.w);
+}
+
 static void the_same_seed_gives_the_same_story(void **state)
 {
 	uint64_t sum = play();
@@ -733,6 +770,7 @@ int main(void)
 		cmocka_unit_test(a_pod_that_crashed_is_the_same_one),
 		cmocka_unit_test(a_lease_that_is_made_anew_counts_from_zero),
 		cmocka_unit_test(without_writes_every_leader_gives_up),
+		cmocka_unit_test(a_watch_tells_renewals_as_such),
 		cmocka_unit_test(the_same_seed_gives_the_same_story),
 	};
 

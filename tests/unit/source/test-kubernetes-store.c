@@ -515,6 +515,44 @@ static void test_a_lease_ends_by_our_clock(void **state)
 	assert_int_equal(singleton_int(s, DETAIL_SKEW, 0), -3600000);
 }
 
+/* What a watch tells in short says the same as the whole object. */
+static void test_a_renewal_in_short(void **state)
+{
+	static const struct kube_text uid = { "l-1", 3 }, same = { "2", 1 }, longer = { "10", 2 };
+	struct fixture *x = *state;
+	const struct singleton *s;
+	uint64_t changes;
+
+	assert_false(
+		kube_store_lease_renewed(x->k.store, &uid, &same, 1767323047000000, &x->feed.now));
+	feed_lease(&x->feed, false, 1, "pod-1_u", 3, "2026-01-02T03:04:05.000000Z");
+	row(x, "lease/n/lead");
+	changes = kube_store_lease_changes(x->k.store);
+	x->feed.now = (struct kube_now){ 3000, 1767323047000000 };
+	assert_true(
+		kube_store_lease_renewed(x->k.store, &uid, &same, 1767323047000000, &x->feed.now));
+	assert_true(kube_store_renewed(x->k.store));
+	assert_false(kube_store_changed(x->k.store));
+	s = row(x, "lease/n/lead");
+	assert_int_equal(s->lease_deadline_ms, 18000);
+	assert_string_equal(singleton_text(s, DETAIL_RESOURCE_VERSION, ""), "2");
+	assert_int_equal(singleton_int(s, DETAIL_RENEW_TIME, 0), 1767323047000000);
+	assert_int_equal(singleton_int(s, DETAIL_LAST_CHANGE_SEEN, 0), 1767323047000000);
+	assert_int_equal(singleton_int(s, DETAIL_SKEW, 1), 0);
+	/* Once more the same version is no change; a longer one has no place. */
+	x->feed.now = (struct kube_now){ 9000, 1767323053000000 };
+	assert_true(
+		kube_store_lease_renewed(x->k.store, &uid, &same, 1767323053000000, &x->feed.now));
+	assert_false(kube_store_renewed(x->k.store));
+	assert_false(kube_store_lease_renewed(
+		x->k.store, &uid, &longer, 1767323053000000, &x->feed.now));
+	assert_int_equal(kube_store_lease_changes(x->k.store), changes);
+	feed_lease(&x->feed, true, 10, "pod-2_u", 4, "2026-01-02T03:04:13.000000Z");
+	assert_true(kube_store_lease_changes(x->k.store) > changes);
+	assert_string_equal(
+		singleton_text(row(x, "lease/n/lead"), DETAIL_RESOURCE_VERSION, ""), "10");
+}
+
 /* The least delayed of the last renewals is nearest to the truth. */
 static void test_skew_is_not_the_delay(void **state)
 {
@@ -690,6 +728,7 @@ int main(void)
 		TEST(test_attempts),
 		TEST(test_a_lease_ends_by_our_clock),
 		TEST(test_leases_are_known_up_to_the_last_list),
+		TEST(test_a_renewal_in_short),
 		TEST(test_skew_is_not_the_delay),
 		TEST(test_a_hand_over),
 		TEST(test_a_renewal_alone_is_no_news),
