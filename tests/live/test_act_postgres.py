@@ -158,6 +158,7 @@ class Release(Case):
         self.assertEqual(drive.plan()["successor"], "first")
         self.assertEqual(drive.send()["kind"], "done")
         first.result()
+        wait_until(lambda: drive.look()["settled"], what="the session's end")
         self.assertIn("first holds it now; 70 wait", drive.look()["text"])
 
     def test_a_holder_of_another_database_is_released_from_here(self):
