@@ -6,6 +6,7 @@ enum {
 	DAY_S = 86400,
 	DAYS_OF_400_YEARS = 146097,
 	DAYS_TO_1970 = 719162, /* from 0001-01-01 */
+	DAYS_TO_MARCH = 306,   /* from 0000-03-01 to there */
 };
 
 /* For b > 0: rounds towards the past, where / rounds towards 0. */
@@ -60,24 +61,23 @@ int64_t civil_seconds(const struct civil *civil)
 	       (int64_t)civil->hour * 3600 + (int64_t)civil->minute * 60 + civil->second;
 }
 
+/*
+ * In years that begin in March the leap day is the last one, and the days before a month follow
+ * from its number alone (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
+ * days_from_civil and civil_from_days).
+ */
 static void set_date(int64_t days, struct civil *ret)
 {
-	int64_t cycles = floor_div(days + DAYS_TO_1970, DAYS_OF_400_YEARS);
-	int64_t rest = days + DAYS_TO_1970 - cycles * DAYS_OF_400_YEARS;
-	int64_t year = cycles * 400 + rest * 400 / DAYS_OF_400_YEARS + 1;
-	int yday, month;
+	int64_t from_march = days + DAYS_TO_1970 + DAYS_TO_MARCH;
+	int64_t cycles = floor_div(from_march, DAYS_OF_400_YEARS);
+	uint32_t rest = (uint32_t)(from_march - cycles * DAYS_OF_400_YEARS);
+	uint32_t year = (rest - rest / 1460 + rest / 36524 - rest / 146096) / 365;
+	uint32_t yday = rest - (year * 365 + year / 4 - year / 100);
+	uint32_t month = (yday * 5 + 2) / 153; /* 0 is March */
 
-	/* A mean year starts less than a day before the real one: the guess is right or low. */
-	while (year_start(year + 1) <= days)
-		year++;
-	yday = (int)(days - year_start(year));
-	/* No month is longer than 32 days: this guess is right or low too. */
-	month = yday / 32 + 1;
-	while (month < 12 && yday >= month_start(year, month + 1))
-		month++;
-	ret->year = year;
-	ret->month = month;
-	ret->day = yday - month_start(year, month) + 1;
+	ret->day = (int)(yday - (month * 153 + 2) / 5 + 1);
+	ret->month = (int)(month < 10 ? month + 3 : month - 9);
+	ret->year = cycles * 400 + year + (month >= 10);
 	ret->weekday = (int)(days + 4 - floor_div(days + 4, 7) * 7);
 }
 

@@ -9,11 +9,13 @@ enum {
 	HOUR_S = 3600,
 	DAY_S = 86400,
 	YEARS_MAX = 5,
-	LOOK_BACK_BITS = 28,        /* 2^28 s are eight and a half years */
+	LOOK_BACK_BITS = 28, /* 2^28 s are eight and a half years */
+	SPAN_LEAST_S = 64,
 	REPEAT_MAX_S = 26 * HOUR_S, /* a day that is repeated, and its hours before and after */
 };
 
 #define SECOND_US INT64_C(1000000)
+#define NO_DAY    (INT64_MIN / 2)
 
 static bool has(uint64_t bits, int n)
 {
@@ -46,15 +48,34 @@ struct walk {
 	int64_t s;
 	struct zone_at at;
 	struct civil now;
-	bool moved; /* the smaller fields have been reset already */
+	int64_t day_s; /* local seconds at the last midnight before now */
+	bool moved;    /* the smaller fields have been reset already */
 };
+
+/* Seconds since midnight. */
+static int64_t day_seconds(const struct civil *now)
+{
+	return (int64_t)now->hour * HOUR_S + now->minute * MINUTE_S + now->second;
+}
 
 static void go_to(struct walk *walk, int64_t s)
 {
+	int64_t local_s, rest;
+
 	walk->s = s;
 	if (s < walk->at.since_s || s >= walk->at.until_s)
 		zone_at(walk->zone, s, &walk->at);
-	civil_from_seconds(s + walk->at.offset_s, &walk->now);
+	local_s = s + walk->at.offset_s;
+	rest = local_s - walk->day_s;
+	if (rest < 0 || rest >= DAY_S) {
+		civil_from_seconds(local_s, &walk->now);
+		walk->day_s = local_s - day_seconds(&walk->now);
+		return;
+	}
+	/* Most steps stay within a day. */
+	walk->now.hour = (int)rest / HOUR_S;
+	walk->now.minute = (int)rest / MINUTE_S % 60;
+	walk->now.second = (int)rest % MINUTE_S;
 }
 
 /* Once in a search: clears the fields below the one that is to be moved. */
@@ -181,7 +202,7 @@ static bool can_match(const struct cron *cron)
 static bool search(
 	const struct cron *cron, const struct zone *zone, int64_t after_s, int64_t *ret_s)
 {
-	struct walk walk = { .cron = cron, .zone = zone };
+	struct walk walk = { .cron = cron, .zone = zone, .day_s = NO_DAY };
 	int64_t last_year;
 
 	zone_at(zone, after_s + 1, &walk.at);
@@ -201,7 +222,7 @@ static bool search(
 static bool search_wall(
 	const struct cron *cron, const struct zone *zone, int64_t after_s, int64_t *ret_s)
 {
-	struct walk walk = { .cron = cron, .zone = zone };
+	struct walk walk = { .cron = cron, .zone = zone, .day_s = NO_DAY };
 	int64_t s = after_s + 1;
 
 	zone_at(zone, s, &walk.at);
@@ -293,14 +314,56 @@ static int64_t ceil_s(int64_t us)
 	return us / SECOND_US + (us % SECOND_US > 0);
 }
 
-bool cron_previous(
-	const struct cron *cron, const struct zone *zone, int64_t before_us, int64_t *ret_us)
+static void reverse(int64_t *slots, size_t n)
 {
-	int64_t s;
+	size_t i;
 
+	for (i = 0; i < n / 2; i++) {
+		int64_t keep = slots[i];
+
+		slots[i] = slots[n - 1 - i];
+		slots[n - 1 - i] = keep;
+	}
+}
+
+/* Those of [from_s, before_s), the newest first; of more than max the newest. */
+static size_t slots_in(const struct cron *cron, const struct zone *zone, int64_t from_s,
+	int64_t before_s, int64_t *slots, size_t max)
+{
+	int64_t s = from_s - 1;
+	size_t n = 0, oldest;
+
+	while (slot_between(cron, zone, s, before_s, &s))
+		slots[n++ % max] = s;
+	if (n <= max) {
+		reverse(slots, n);
+		return n;
+	}
+	/* They went round: the oldest stands where the next would. */
+	oldest = n % max;
+	reverse(slots, oldest);
+	reverse(slots + oldest, max - oldest);
+	return max;
+}
+
+size_t cron_before(const struct cron *cron, const struct zone *zone, int64_t before_us,
+	int64_t since_us, int64_t *slots, size_t max)
+{
+	int64_t high = ceil_s(before_us), since_s = ceil_s(since_us), span = SPAN_LEAST_S, low;
+	size_t n = 0, i;
+
+	if (since_s < high - (INT64_C(1) << LOOK_BACK_BITS))
+		since_s = high - (INT64_C(1) << LOOK_BACK_BITS);
 	if (cron->every_s)
-		return false;
-	return slot_before(cron, zone, ceil_s(before_us), &s) && to_us(s, ret_us);
+		return 0;
+	for (; n < max && high > since_s; high = low, span *= 2) {
+		low = high - since_s > span ? high - span : since_s;
+		n += slots_in(cron, zone, low, high, slots + n, max - n);
+	}
+	/* The oldest may lie before what microseconds hold. */
+	for (i = 0; i < n && to_us(slots[i], &slots[i]); i++)
+		;
+	return i;
 }
 
 /* The last slot of (after_s, until_s]. */

@@ -2,6 +2,7 @@
 #define BASE_CRON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/zone.h"
@@ -66,12 +67,12 @@ int cron_parse(const char *text, struct cron *ret, struct err *err);
 bool cron_next(const struct cron *cron, const struct zone *zone, int64_t after_us, int64_t *ret_us);
 
 /*
- * The last slot before a time, looking back eight years and a half (which finds every 29 February).
- * False when there is none, and for "@every", which has no slots but those counted from a start:
- * use cron_latest.
+ * The last slots before a time and not before since_us, the newest first; at most max. Looks back
+ * eight years and a half at most (which finds every 29 February). Returns how many; none for
+ * "@every", which has no slots but those counted from a start: use cron_latest.
  */
-bool cron_previous(
-	const struct cron *cron, const struct zone *zone, int64_t before_us, int64_t *ret_us);
+size_t cron_before(const struct cron *cron, const struct zone *zone, int64_t before_us,
+	int64_t since_us, int64_t *slots, size_t max);
 
 /* The last slot after after_us and not after until_us, "@every" counted from after_us. */
 bool cron_latest(const struct cron *cron, const struct zone *zone, int64_t after_us,

@@ -433,42 +433,45 @@ bool chart_slots_told(const struct singleton *s)
 	       schedule_slots_told(schedule, singleton_int(s, DETAIL_LAST_SCHEDULE, TIME_UNKNOWN));
 }
 
-/* From now back, at most so many slots; neighbours of one kind become one line. */
+/* Neighbours of one kind become one line. */
+static void add_gap(struct charting *k, struct chart_line *open, const struct chart_line *line)
+{
+	if (line->gap != CHART_NO_GAP && same_gap(open, line)) {
+		open->at_us = line->at_us;
+		open->slots++;
+		return;
+	}
+	if (open->gap != CHART_NO_GAP)
+		add_line(k, open);
+	*open = *line;
+}
+
+/* From now back, at most so many slots. */
 static void add_gaps(struct charting *k, int most)
 {
 	const struct schedule *schedule = k->s->more->schedule;
-	int64_t since = slots_since(k), at = k->now_us + 1, slot;
+	int64_t since = slots_since(k), before = k->now_us + 1, *slots;
 	struct chart_line open = { .gap = CHART_NO_GAP };
-	bool latest = true;
+	size_t n, i, max = most > 0 ? (size_t)most : 0;
+	bool in_past = k->to_us < before;
 
 	if (!chart_slots_told(k->s) || since == TIME_UNKNOWN)
 		return;
-	if (k->to_us < at) {
-		at = k->to_us;
-		latest = false;
-	}
-	for (; cron_previous(&schedule->cron, schedule_zone(schedule), at, &slot); at = slot) {
+	since = since + 1 > k->from_us ? since + 1 : k->from_us;
+	slots = xcalloc(max + 1, sizeof(*slots));
+	n = cron_before(&schedule->cron, schedule_zone(schedule), in_past ? k->to_us : before,
+		since, slots, max + 1);
+	k->chart->slots_cut = n > max;
+	for (i = 0; i < n && i < max; i++) {
 		struct chart_line line = { .gap = CHART_NO_GAP };
 
-		if (slot <= since || slot < k->from_us)
-			break;
-		k->chart->slots_cut = most-- <= 0;
-		if (k->chart->slots_cut)
-			break;
-		if (!has_run(k, slot))
-			line = gap_at(k, slot, latest);
-		latest = false;
-		if (line.gap != CHART_NO_GAP && same_gap(&open, &line)) {
-			open.at_us = slot;
-			open.slots++;
-			continue;
-		}
-		if (open.gap != CHART_NO_GAP)
-			add_line(k, &open);
-		open = line;
+		if (!has_run(k, slots[i]))
+			line = gap_at(k, slots[i], i == 0 && !in_past);
+		add_gap(k, &open, &line);
 	}
 	if (open.gap != CHART_NO_GAP)
 		add_line(k, &open);
+	free(slots);
 }
 
 void chart_make(struct chart *chart, const struct singleton *s, int64_t from_us, int64_t to_us,

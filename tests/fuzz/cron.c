@@ -5,6 +5,7 @@
 
 #include "base/cron.h"
 #include "base/err.h"
+#include "base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,7 +31,8 @@ static void check_refusal(const struct err *err)
 static void check_slots(const struct cron *cron, const struct zone *zone, int64_t after)
 {
 	struct cron_missed missed;
-	int64_t next, back;
+	int64_t next, back, slots[8];
+	size_t n, i;
 
 	if (cron_next(cron, zone, after, &next)) {
 		if (next <= after || cron_count(cron, zone, after, next, 10) != 1)
@@ -38,8 +40,10 @@ static void check_slots(const struct cron *cron, const struct zone *zone, int64_
 		if (!cron_latest(cron, zone, after, next, &back) || back != next)
 			abort();
 	}
-	if (cron_previous(cron, zone, after, &back) && back >= after)
-		abort();
+	n = cron_before(cron, zone, after, INT64_MIN, slots, ARRAY_LEN(slots));
+	for (i = 0; i < n; i++)
+		if (slots[i] >= (i ? slots[i - 1] : after))
+			abort();
 	cron_missed(cron, zone, after, -1, after + INT64_C(86400000000), &missed);
 	if (missed.has_latest && missed.latest_us <= after)
 		abort();

@@ -314,12 +314,18 @@ static void searches_always_go_forward(void **state)
 
 /* --- looking back and counting --- */
 
+static bool previous(
+	const struct cron *cron, const struct zone *zone, int64_t before_us, int64_t *ret)
+{
+	return cron_before(cron, zone, before_us, INT64_MIN, ret, 1) == 1;
+}
+
 static void previous_is(const char *schedule, int64_t before_us, int64_t previous_us)
 {
 	struct cron cron = parsed(schedule);
 	int64_t got = -1;
 
-	if (!cron_previous(&cron, zone_utc(), before_us, &got) || got != previous_us)
+	if (!previous(&cron, zone_utc(), before_us, &got) || got != previous_us)
 		fail_msg("%s: %" PRId64 ", not %" PRId64, schedule, got, previous_us);
 }
 
@@ -334,9 +340,9 @@ static void the_previous_slot_is_earlier(void **state)
 	previous_is("* * * * *", 1, 0);
 	previous_is("0 0 29 2 *", utc_us(2026, 1, 1, 0, 0), utc_us(2024, 2, 29, 0, 0));
 	previous_is("0 0 29 2 *", utc_us(2104, 2, 29, 0, 0), utc_us(2096, 2, 29, 0, 0));
-	assert_false(cron_previous(&cron, zone_utc(), 0, &got));
+	assert_false(previous(&cron, zone_utc(), 0, &got));
 	cron = parsed("@every 1h");
-	assert_false(cron_previous(&cron, zone_utc(), 0, &got));
+	assert_false(previous(&cron, zone_utc(), 0, &got));
 	assert_int_equal(got, 42);
 }
 
@@ -447,7 +453,7 @@ static void extreme_times_do_no_harm(void **state)
 
 		if (cron_next(cron, zone_utc(), a, &got))
 			assert_true(got > a);
-		if (cron_previous(cron, zone_utc(), a, &got))
+		if (previous(cron, zone_utc(), a, &got))
 			assert_true(got < a);
 		if (cron_latest(cron, zone_utc(), a, b, &got))
 			assert_true(got > a && got <= b);
@@ -629,12 +635,43 @@ static void check_inverse(struct law *law, uint64_t *seed)
 		!cron_next(&law->cron, law->zone, next, &after) || near_change(law->zone, next) ||
 		near_change(law->zone, after))
 		return;
-	if (!cron_previous(&law->cron, law->zone, after, &back) || back != next)
+	if (!previous(&law->cron, law->zone, after, &back) || back != next)
 		broken(law, "previous of next", back);
-	if (!cron_previous(&law->cron, law->zone, next + 1, &back) || back != next)
+	if (!previous(&law->cron, law->zone, next + 1, &back) || back != next)
 		broken(law, "previous of the time right after", back);
 	if (!cron_latest(&law->cron, law->zone, law->after_us, after - 1, &back) || back != next)
 		broken(law, "latest", back);
+}
+
+enum {
+	WALK = 200
+};
+
+/* The same slots as on the way there, all of them and the newest of them. */
+static void check_back(struct law *law, uint64_t *seed)
+{
+	int64_t there[WALK], back[WALK], at = law->after_us;
+	size_t n = 0, i, got, max;
+
+	while (n < WALK && cron_next(&law->cron, law->zone, at, &there[n]) &&
+		!near_change(law->zone, there[n]))
+		at = there[n++];
+	if (!n || at - law->after_us > INT64_C(1000000) << 27 ||
+		near_change(law->zone, law->after_us))
+		return;
+	max = 1 + unit_pick(seed, WALK);
+	got = cron_before(&law->cron, law->zone, at + 1, law->after_us + 1, back, max);
+	if (got != (n < max ? n : max))
+		broken(law, "slots on the way back", (int64_t)got);
+	for (i = 0; i < got; i++)
+		if (back[i] != there[n - 1 - i])
+			broken(law, "another slot on the way back", back[i]);
+}
+
+static void the_way_back_has_the_same_slots(void **state)
+{
+	(void)state;
+	for_laws(check_back);
 }
 
 static void previous_is_the_inverse_of_next(void **state)
@@ -687,6 +724,7 @@ int main(void)
 		cmocka_unit_test(next_passes_over_no_slot),
 		cmocka_unit_test(next_is_monotone),
 		cmocka_unit_test(previous_is_the_inverse_of_next),
+		cmocka_unit_test(the_way_back_has_the_same_slots),
 		cmocka_unit_test(the_count_is_that_of_the_steps),
 	};
 
