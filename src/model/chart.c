@@ -152,7 +152,7 @@ static enum chart_end run_end(const struct run *run)
 {
 	if (run->alive == TRI_YES)
 		return CHART_ALIVE;
-	if (run->alive == TRI_UNKNOWN)
+	if (run->alive == TRI_UNKNOWN && !run->unseen)
 		return CHART_UNKNOWN;
 	if (run_is_open(run))
 		return CHART_IDLE;

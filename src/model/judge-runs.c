@@ -268,7 +268,7 @@ static bool is_possible(struct judging *j, const struct run *run)
 {
 	const struct detail *suspended = run_detail(run, DETAIL_JOB_SUSPENDED);
 
-	if (run->alive != TRI_UNKNOWN)
+	if (run->alive != TRI_UNKNOWN || run->unseen)
 		return false;
 	if (run->n_pods)
 		return true;
@@ -965,20 +965,36 @@ static void judge_orphans(struct judging *j)
 	verdict_evidence_text(j->out, DETAIL_ORPHAN_RUN, first);
 }
 
+/* The newest that is over by its record, while its pods may not be. */
+static const struct run *unseen_run(const struct judging *j)
+{
+	uint32_t i;
+
+	for (i = 0; i < j->s->more->n_runs; i++)
+		if (j->s->more->runs[i].unseen)
+			return &j->s->more->runs[i];
+	return NULL;
+}
+
 static void judge_hidden(struct judging *j)
 {
 	int64_t listed = singleton_int(j->s, DETAIL_ACTIVE_LISTED, 0);
+	const struct run *unseen = unseen_run(j);
+	char words[RUN_TEXT_MAX];
 
 	if (!singleton_int(j->s, DETAIL_RUNS_HIDDEN, 0))
 		return;
-	/* Its own list says that something runs; nobody may call it free. */
-	if (listed > 0)
+	/* Its own list says that something runs, or a Job failed whose pods may run on; nobody may
+	 * call it free. */
+	if (listed > 0 || unseen)
 		judging_state(j, STATE_HELD);
-	verdict_add(j->out, FINDING_HIDDEN, listed > 0 || j->holder ? SEVERITY_WARN : SEVERITY_INFO,
-		TIME_UNKNOWN,
+	verdict_add(j->out, FINDING_HIDDEN,
+		listed > 0 || unseen || j->holder ? SEVERITY_WARN : SEVERITY_INFO, TIME_UNKNOWN,
 		"Its Jobs or their pods are hidden from us: whether a run lives, or two do, can't "
-		"be told. The controller's list names %" PRId64 ".",
-		listed);
+		"be told. The controller's list names %" PRId64 ".%s%s%s%s%s",
+		listed, unseen ? " " : "", unseen ? say_run(j, words, unseen) : "",
+		unseen ? " is over (" : "", unseen ? run_state_word(unseen->state) : "",
+		unseen ? "), and whether its pods have ended is not known." : "");
 	verdict_advise(j->out, "Let this user get, list and watch jobs (batch) and pods.");
 	verdict_evidence_int(j->out, DETAIL_ACTIVE_LISTED, listed);
 }

@@ -213,6 +213,8 @@ static void put_run(struct record_writer *w, const struct run *r)
 	put_text(w, "state", run_state_word(r->state));
 	put_tristate(w, "listed", r->listed);
 	put_bool(w, "manual", r->manual);
+	if (r->unseen)
+		put_bool(w, "unseen", true);
 	put_count(w, "attempts", r->attempts);
 	put_time(w, "slot", r->slot_us);
 	put_time(w, "created", r->created_us);

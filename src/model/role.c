@@ -283,6 +283,13 @@ const struct hidden *role_witness_hidden(const struct role_view *view, size_t i)
 		       : snapshot_hides(view->sources[i], view->role->witnesses[i]);
 }
 
+/* A CronJob whose Jobs or pods can't be read, and of which nothing is seen to work: a run may live.
+ */
+static bool hides_runs(const struct row *row)
+{
+	return singleton_int(row->s, DETAIL_RUNS_HIDDEN, 0) && row->v.state >= STATE_SUSPENDED;
+}
+
 static bool is_standby(const struct snapshot *snap)
 {
 	return snap->self && singleton_int(snap->self->s, DETAIL_IN_RECOVERY, 0) == 1;
@@ -299,7 +306,7 @@ enum witness_sight role_witness_sight(const struct role_view *view, size_t i)
 	if (is_standby(view->sources[i]) && !(row && singleton_holder(row->s)))
 		return SIGHT_STANDBY;
 	if (row)
-		return SIGHT_THERE;
+		return hides_runs(row) ? SIGHT_HIDDEN : SIGHT_THERE;
 	return role_witness_hidden(view, i) ? SIGHT_HIDDEN : SIGHT_ABSENT;
 }
 
@@ -345,13 +352,17 @@ static bool none_exists(const struct role_view *view)
  * needs a person. */
 static void role_hidden(const struct role_view *view, struct verdict_draft *out)
 {
+	static const struct hidden runs = {
+		.what = "its Jobs or their pods",
+		.remedy = "let this user get, list and watch jobs (batch) and pods",
+	};
 	const struct hidden *h;
 	size_t i;
 
 	for (i = 0; i < view->role->n_witnesses; i++) {
-		h = role_witness_hidden(view, i);
-		if (!h)
+		if (role_witness_sight(view, i) != SIGHT_HIDDEN)
 			continue;
+		h = view->witnesses[i] ? &runs : role_witness_hidden(view, i);
 		verdict_add(out, FINDING_HIDDEN,
 			out->v.state == STATE_UNKNOWN ? SEVERITY_WARN : SEVERITY_INFO, TIME_UNKNOWN,
 			"Whether anybody holds %s can't be told. Hidden from us: %s.",

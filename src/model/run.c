@@ -74,9 +74,10 @@ enum tristate run_alive(const struct run *run)
 	enum tristate alive = TRI_NO;
 	uint32_t i;
 
+	bool over = run->state == RUN_SUCCEEDED || run->state == RUN_FAILED;
+
 	if (!run->n_pods)
-		return run->state == RUN_SUCCEEDED || run->state == RUN_FAILED ? TRI_NO
-									       : TRI_UNKNOWN;
+		return over && !run->unseen ? TRI_NO : TRI_UNKNOWN;
 	for (i = 0; i < run->n_pods; i++) {
 		enum tristate one = run->pods[i].alive;
 
@@ -90,5 +91,5 @@ enum tristate run_alive(const struct run *run)
 
 bool run_is_open(const struct run *run)
 {
-	return run->state == RUN_RUNNING || run->alive != TRI_NO;
+	return run->state == RUN_RUNNING || (run->alive != TRI_NO && !run->unseen);
 }

@@ -675,7 +675,7 @@ static const char *text_witness_state(const struct role_view *view, size_t i)
 	};
 	enum witness_sight sight = role_witness_sight(view, i);
 
-	if (view->witnesses[i] && sight != SIGHT_STANDBY)
+	if (view->witnesses[i] && sight != SIGHT_STANDBY && sight != SIGHT_HIDDEN)
 		return state_word(board_state(view->sources[i], view->witnesses[i]))->word;
 	return words[sight];
 }

@@ -561,7 +561,7 @@ static int plan_keep_one(struct cron_plan *p, struct err *err)
 	uint32_t i;
 	int rc;
 
-	if (!keep || keep->alive == TRI_NO) {
+	if (!keep || keep->alive == TRI_NO || keep->unseen) {
 		plan_refuse(p->plan,
 			keep ? "the run %s is not at work: it can't be the one to keep"
 			     : "which run shall be kept must be said%s",
@@ -573,7 +573,7 @@ static int plan_keep_one(struct cron_plan *p, struct err *err)
 		const struct run *run = &s->more->runs[i];
 		bool same;
 
-		if (run == keep || run->alive == TRI_NO || !*run_uid(run))
+		if (run == keep || run->alive == TRI_NO || run->unseen || !*run_uid(run))
 			continue;
 		rc = plan_delete(p, run, &same, err);
 		n += !rc && same;

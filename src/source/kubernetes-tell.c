@@ -184,6 +184,20 @@ static enum run_state run_state_now(const struct kube_run *run)
 	return run->facts->state;
 }
 
+/*
+ * Whether its pods may have outlived a Job that is over: one that failed has its pods deleted, and
+ * each has its grace period, or a node that does not answer. Servers from 1.29 on count those that
+ * are still terminating (the API's JobStatus), and from 1.31 on a Job fails only behind them.
+ */
+static bool run_unseen(const struct kube_run *run, bool pods_seen)
+{
+	const struct kube_job *job = run->facts;
+
+	if (pods_seen || run->n_pods || !is_over(run_state_now(run)))
+		return false;
+	return job->terminating > 0 || (job->state == RUN_FAILED && job->terminating < 0);
+}
+
 static void tell_run(struct kube *k, struct draft *d, const struct kube_cron *cron,
 	const struct kube_run *run, bool pods_seen)
 {
@@ -196,6 +210,7 @@ static void tell_run(struct kube *k, struct draft *d, const struct kube_cron *cr
 		.state = run_state_now(run),
 		.listed = run_listed(cron, run),
 		.manual = job->manual,
+		.unseen = run_unseen(run, pods_seen),
 		.attempts = run_attempts(run, pods_seen),
 		.slot_us = kube_job_slot(job, &slot_from),
 		.created_us = job->head.created_us,

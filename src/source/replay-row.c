@@ -221,6 +221,7 @@ static void add_run(struct replay_maker *m, const struct json_node *run)
 				    .state = state < 0 ? RUN_UNKNOWN : (enum run_state)state,
 				    .listed = replay_tristate(json_node_get(run, "listed")),
 				    .manual = replay_true(run, "manual"),
+				    .unseen = replay_true(run, "unseen"),
 				    .attempts = count_of(run, "attempts"),
 				    .slot_us = time_of(run, "slot"),
 				    .created_us = time_of(run, "created"),

@@ -58,7 +58,8 @@ void story_run(struct prose *p, const struct model *m, const struct run *run, bo
 	for (i = 0; i < run->n_pods; i++)
 		tell_pod(p, m, &run->pods[i]);
 	if (!run->n_pods)
-		prose_add(p, STYLE_DIM, "", 4, STYLE_DIM, "No pod of it is there.");
+		prose_add(p, STYLE_DIM, "", 4, STYLE_DIM,
+			run->alive == TRI_NO ? "No pod of it is there." : "No pod of it is known.");
 }
 
 void story_job_runs(struct prose *p, const struct model *m, const struct singleton *s)

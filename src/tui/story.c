@@ -435,7 +435,7 @@ static void tell_witnesses(struct prose *p, const struct model *m, const struct 
 		enum state state = row && snap ? board_state(snap, row) : STATE_UNKNOWN;
 		char holder[256];
 
-		if (!row) {
+		if (!row || role_witness_sight(view, i) == SIGHT_STANDBY) {
 			prose_add(p, STYLE_STATE_UNKNOWN, "?", HANG, STYLE_STALE, "%s  %s",
 				view->role->witnesses[i], missing_words(view, i));
 			continue;

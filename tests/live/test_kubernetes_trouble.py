@@ -13,6 +13,7 @@ import unittest
 
 from kube_truth import KubeTest, Watching
 from servers import ApiError, Proxy, baton_path, wait_until
+from servers.kubernetes import READ, READ_NODES, rfc3339
 
 
 class Trouble(KubeTest):
@@ -331,6 +332,41 @@ class Rights(KubeTest):
         self.assertEqual(source["state"], "failing")
         self.assertRegex(source["error"], "forbidden")
         self.assertEqual(home.baton("check").code, 3)
+
+    def test_a_failed_job_whose_pods_are_hidden(self):
+        """Whether they have ended is known only where the Job counts those that are terminating."""
+        rules = [{**rule, "resources": [word for word in rule["resources"] if word != "pods"]} for rule in READ]
+        self.plane.grant_more("no-pods", rules + READ_NODES, "no-pods")
+        for name, counted in (("failed-old", {}), ("failed-new", {"terminating": 0})):
+            self.plane.make_cronjob(name, "0 0 1 1 *", namespace="billing")
+            self.addCleanup(self.plane.admin.delete, "cronjobs", name, "billing")
+            job = self.plane.make_run(name, 5, "billing")
+            begun, over = (rfc3339(time.time() - ago) for ago in (290, 60))
+            self.plane.admin.patch("jobs", job["metadata"]["name"], {"status": {
+                "startTime": begun, "failed": 1, **counted, "conditions": [
+                    {"type": word, "status": "True", "reason": "DeadlineExceeded", "lastTransitionTime": over}
+                    for word in ("FailureTarget", "Failed")]}}, "billing", "status")
+            self.plane.admin.patch("cronjobs", name, {"status": {"active": None}}, "billing", "status")
+        home = self.home("by-certificate", certificate=self.plane.client_certificate("no-pods"))
+        with open(home.config, "a", encoding="utf-8") as out:
+            out.write("roles: {old: {witnesses: [lab/cronjob/billing/failed-old]}, new: {witnesses: [lab/cronjob/billing/failed-new]}}\n")
+        answer = home.baton("list", "--json").json
+        rows = {row["name"] or row["id"].rsplit("/", 1)[1]: row for row in answer["singletons"]}
+        old, new = rows["failed-old"], rows["failed-new"]
+        self.assertEqual([(run["state"], run["alive"]) for run in old["runs"] + new["runs"]], [("failed", None), ("failed", False)])
+        self.assertEqual((old["state"], new["state"]), ("HELD", "FREE"))
+        self.assertEqual({f["code"]: f["severity"] for f in old["findings"] if f["code"] != "late-run"}, {"hidden": "warn"})
+        hidden, = (f for f in old["findings"] if f["code"] == "hidden")
+        self.assertRegex(hidden["text"], r"failed-old-\d+ .*is over \(failed\), and whether its pods have ended is not known")
+        self.assertEqual({f["code"]: f["severity"] for f in new["findings"] if f["code"] != "late-run"}, {"hidden": "info"})
+        # A CronJob is known to be free only where its pods may be seen.
+        self.assertEqual([(role["state"], role["witnesses"][0]["sight"]) for role in answer["roles"]],
+                         [("HELD", "there"), ("UNKNOWN", "hidden")])
+        told = home.baton("show", "lab/cronjob/billing/failed-old").out
+        self.assertIn("failed, not known whether it is alive", " ".join(told.split()))
+        whole = self.home().baton("list", "--json").json["singletons"]
+        row, = (row for row in whole if row["id"].endswith("failed-old"))
+        self.assertEqual((row["state"], row["runs"][0]["alive"]), ("FREE", False))
 
     def test_leases_only(self):
         """Half a sight is one, and what is missing is said."""
