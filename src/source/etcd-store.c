@@ -469,31 +469,39 @@ static struct etcd_key *key_new(struct etcd_store *store, const struct etcd_kv *
 	return key;
 }
 
-static void key_add(struct etcd_store *store, const struct etcd_kv *kv, bool told, bool beside)
+/* What is kept of a key that is written again. */
+struct etcd_before {
+	bool told, beside;
+	bool seen_own; /* of its group, which may have gone with it */
+};
+
+static void key_add(
+	struct etcd_store *store, const struct etcd_kv *kv, const struct etcd_before *before)
 {
 	size_t name_len = etcd_key_name_len(kv->key, kv->key_len);
 	const struct etcd_prefix *prefix;
+	struct etcd_group *g;
 	struct etcd_key *key;
 	uint64_t number;
 	bool hex = etcd_key_number(kv->key, kv->key_len, &number);
 
 	if (!hex && !kv->lease && !store_name(store, kv->key, kv->key_len)) {
 		store->n_passed++;
-		if (told)
-			drop_path(store, kv->key, kv->key_len, beside ? beside_suffix : "");
+		if (before->told)
+			drop_path(store, kv->key, kv->key_len, before->beside ? beside_suffix : "");
 		return;
 	}
 	key = key_new(store, kv);
 	etcd_key_ends_in(key, hex, number, kv->lease);
-	key->told = told;
-	key->beside = beside;
+	key->told = before->told;
+	key->beside = before->beside;
 	etcd_table_add_key(store, key);
 	etcd_key_attach(key, etcd_table_lease(store, kv->lease));
 	prefix = store_prefix(store, kv->key, kv->key_len);
-	group_add(store,
-		group_get(store, kv->key, name_len,
-			prefix && !prefix->exact ? prefix->kind : ETCD_LAYOUT_AUTO),
-		key);
+	g = group_get(store, kv->key, name_len,
+		prefix && !prefix->exact ? prefix->kind : ETCD_LAYOUT_AUTO);
+	g->seen_own = g->seen_own || before->seen_own;
+	group_add(store, g, key);
 	store->last_key = key;
 }
 
@@ -530,7 +538,7 @@ void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 {
 	struct etcd_key **at = NULL;
 	struct etcd_lease *lease = NULL;
-	bool told = false, beside = false;
+	struct etcd_before before = { false, false, false };
 
 	/* In the first read every key comes once. */
 	if (store->live) {
@@ -544,15 +552,14 @@ void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv)
 		return;
 	if (at) {
 		/* The row stays, with other facts: it must not be dropped and told again. */
-		told = (*at)->told;
-		beside = (*at)->beside;
+		before = (struct etcd_before){ (*at)->told, (*at)->beside, (*at)->group->seen_own };
 		(*at)->told = false;
 		lease = key_remove(store, at);
 	} else if (store->live && kv->create_revision != kv->mod_revision && store->n_passed) {
 		/* It was passed over before, and counted; now it is looked at anew. */
 		store->n_passed--;
 	}
-	key_add(store, kv, told, beside);
+	key_add(store, kv, &before);
 	/* Mostly it is on the same one again: what is known of that stays. */
 	lease_leave(store, lease);
 }

@@ -573,6 +573,38 @@ static void test_a_longer_value_leaves_the_lease_alone(void **state)
 	etcd_store_free(store);
 }
 
+/* What is left of an election when the one with a lease of its own went: it stays one, whatever is
+ * written into it. */
+static void test_a_lone_candidate_stays_one_when_it_is_written_again(void **state)
+{
+	struct etcd_store *store = store_new();
+
+	(void)state;
+	put(store, "a/x/1a", "one", 1, 0x1a);
+	put(store, "a/x/2b", "two", 2, 0);
+	put(store, "a/y/1a", "one", 3, 0x1a);
+	put(store, "a/y/3c", "two", 4, 0x1a);
+	etcd_store_live(store);
+	assert_told(store, "group a/x etcd-election 1 2\ngroup a/y etcd-election 3 4\n");
+	del(store, "a/x/1a");
+	del(store, "a/y/1a");
+	assert_told(store, "group a/x etcd-election 2\ngroup a/y etcd-election 4\n");
+	put_at(store, "a/x/2b", "longer", 2, 5, 0);
+	assert_told(store, "group a/x etcd-election 2\n");
+	put_at(store, "a/y/3c", "longer", 4, 6, 0x1a);
+	assert_told(store, "group a/y etcd-election 4\n");
+	/* At rest as well. */
+	etcd_store_pack(store, 64);
+	put_at(store, "a/y/3c", "longer still", 4, 7, 0x2a);
+	assert_told(store, "group a/y etcd-election 4\n");
+	/* A name that was empty begins anew. */
+	del(store, "a/y/3c");
+	assert_told(store, "drop a/y\n");
+	put(store, "a/y/3c", "two", 8, 0x1a);
+	assert_told(store, "key a/y/3c 8\n");
+	etcd_store_free(store);
+}
+
 /* ---- what an answer about a lease means ---- */
 
 static struct etcd_lease unread_lease(void)
@@ -653,6 +685,7 @@ int main(void)
 		cmocka_unit_test(test_early_waits_for_what_is_whole),
 		cmocka_unit_test(test_leases_of_a_row_come_in_its_order),
 		cmocka_unit_test(test_a_longer_value_leaves_the_lease_alone),
+		cmocka_unit_test(test_a_lone_candidate_stays_one_when_it_is_written_again),
 		cmocka_unit_test(test_leases_that_go_before_their_time),
 		cmocka_unit_test(test_a_lease_that_runs),
 		cmocka_unit_test(test_no_such_lease_and_one_that_ended),
