@@ -20,6 +20,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("BATON_BUILD") or os.path.join(TOP, "build")
 STAGE = os.path.join(BUILD, "tests", "bin", "stage")
+WRITES = {"x86_64": ("1", "20")}.get(os.uname().machine, ("64", "66"))  # write and writev, by their numbers
+IN_TRANSIT = 0.005  # from the write of one side to the read of the other, through the kernel's queue
 PATIENCE = 20.0
 
 
@@ -106,11 +108,11 @@ class Program:
         return bool(data)
 
     def wait(self, what, seconds=PATIENCE):
-        """Reads until the text is on the screen, or the function of the screen is true."""
+        """Reads until the text is on the screen, or the function of the screen is true; then what stands beside it is drawn too."""
         test = what if callable(what) else lambda screen: what in screen.text
         deadline = time.monotonic() + seconds
         while True:
-            if test(self.screen):
+            if test(self.screen) and (self.drawn() or time.monotonic() >= deadline):
                 return self
             left = deadline - time.monotonic()
             if left <= 0 or self.poll() is not None and not self.read(0):
@@ -130,8 +132,21 @@ class Program:
             if again >= deadline or self.poll() is not None or test(self.screen):
                 return self.wait(test, 0)
 
+    def waits(self):
+        """Whether the program waits for something else than for its terminal to take more; unknown counts as that."""
+        try:
+            with open(f"/proc/{self.pid}/syscall", encoding="ascii") as told:
+                call = told.read().split()[0]
+        except (OSError, IndexError):
+            return True
+        return self.poll() is not None or (call != "running" and call not in WRITES)
+
+    def drawn(self):
+        """Whether the frame is whole: a screen comes in pieces, and under load there is time between them."""
+        return self.waits() and not self.read(IN_TRANSIT)
+
     def settle(self, quiet=0.15):
-        while self.read(quiet):
+        while self.read(quiet) or not self.waits():
             pass
         return self
 
