@@ -709,7 +709,9 @@ static bool session_wait(struct session *s, int64_t until_ms)
 /* Nothing is done for a while. What the first picture was made with is not needed again. */
 static void session_at_rest(struct session *s)
 {
-	memory_rest(&s->memory);
+	/* A built-in fleet may live a hundred times as fast: no entry of it rests for long. */
+	if (!s->config->sim || !s->settled)
+		memory_rest(&s->memory);
 	if (s->picture_ms == TIME_UNKNOWN || s->settled)
 		return;
 	s->settled = true;
