@@ -13,6 +13,7 @@ src_libbase_a_SOURCES = \
 	src/base/pool.c src/base/pool.h \
 	src/base/str.c src/base/str.h \
 	src/base/text.c src/base/text.h \
+	src/base/mix.h \
 	src/base/varint.h \
 	src/base/vclock.c src/base/vclock.h \
 	src/base/zone-rule.c src/base/zone-rule.h \

@@ -11,32 +11,99 @@
 /* 2000-01-01, from which PostgreSQL counts its microseconds, in Unix time. */
 #define PG_EPOCH_US INT64_C(946684800000000)
 
-void pg_result_free(struct pg_result *result)
+/* Of a built-in server: a value's place among the bytes. */
+struct cell {
+	uint32_t at;
+	int32_t len; /* -1: NULL */
+};
+
+/*
+ * A built-in server makes 20,000 rows of 22 columns for each look at 10,000 locks: these stand in
+ * two blocks, where libpq would take a piece of memory for each row and value.
+ */
+struct pg_spare {
+	struct cell *cells;
+	size_t cap;  /* cells */
+	char *bytes; /* each value ends in NUL, as libpq's do */
+	size_t room;
+};
+
+struct pg_rows {
+	PGresult *answer;            /* NULL: made by hand, as follows */
+	struct pg_spare own, *spare; /* spare: where the blocks go in the end; NULL: nowhere */
+	size_t n, columns, len;
+};
+
+struct pg_rows *pg_rows_of(PGresult *answer)
 {
-	PQclear(result);
+	struct pg_rows *result = answer ? xcalloc(1, sizeof(*result)) : NULL;
+
+	if (result)
+		result->answer = answer;
+	return result;
 }
 
-size_t pg_rows(const struct pg_result *result)
+static void blocks_free(struct pg_spare *blocks)
 {
-	return (size_t)PQntuples(result);
+	free(blocks->cells);
+	free(blocks->bytes);
 }
 
-size_t pg_columns(const struct pg_result *result)
+void pg_spare_free(struct pg_spare *spare)
 {
-	return (size_t)PQnfields(result);
+	if (spare)
+		blocks_free(spare);
+	free(spare);
 }
 
-/* The field's bytes, or NULL when it is SQL's NULL or isn't there. libpq says length 0 of a NULL,
- * too. */
-static const char *field(const struct pg_result *result, size_t row, size_t column, size_t *ret_len)
+void pg_result_free(struct pg_rows *result)
 {
-	int r = (int)row, c = (int)column, len = PQgetlength(result, r, c);
+	if (!result)
+		return;
+	PQclear(result->answer);
+	if (result->spare && !result->spare->cells)
+		*result->spare = result->own;
+	else
+		blocks_free(&result->own);
+	free(result);
+}
+
+size_t pg_rows(const struct pg_rows *result)
+{
+	return result->answer ? (size_t)PQntuples(result->answer) : result->n;
+}
+
+size_t pg_columns(const struct pg_rows *result)
+{
+	return result->answer ? (size_t)PQnfields(result->answer) : result->columns;
+}
+
+/* libpq says length 0 of a NULL, too. */
+static const char *answer_field(const PGresult *answer, int r, int c, size_t *ret_len)
+{
+	int len = PQgetlength(answer, r, c);
 
 	if (len <= 0 &&
-		(c >= PQnfields(result) || r >= PQntuples(result) || PQgetisnull(result, r, c)))
+		(c >= PQnfields(answer) || r >= PQntuples(answer) || PQgetisnull(answer, r, c)))
 		return NULL;
 	*ret_len = (size_t)len;
-	return PQgetvalue(result, r, c);
+	return PQgetvalue(answer, r, c);
+}
+
+/* The field's bytes, or NULL when it is SQL's NULL or isn't there. */
+static const char *field(const struct pg_rows *result, size_t row, size_t column, size_t *ret_len)
+{
+	const struct cell *cell;
+
+	if (result->answer)
+		return answer_field(result->answer, (int)row, (int)column, ret_len);
+	if (row >= result->n || column >= result->columns)
+		return NULL;
+	cell = &result->own.cells[row * result->columns + column];
+	if (cell->len < 0)
+		return NULL;
+	*ret_len = (size_t)cell->len;
+	return result->own.bytes + cell->at;
 }
 
 bool pg_decode_int(const void *bytes, size_t len, int64_t *ret)
@@ -67,7 +134,7 @@ bool pg_decode_time(const void *bytes, size_t len, int64_t *ret_us)
 	return true;
 }
 
-bool pg_int(const struct pg_result *result, size_t row, size_t column, int64_t *ret)
+bool pg_int(const struct pg_rows *result, size_t row, size_t column, int64_t *ret)
 {
 	size_t len;
 	const char *bytes = field(result, row, column, &len);
@@ -75,7 +142,7 @@ bool pg_int(const struct pg_result *result, size_t row, size_t column, int64_t *
 	return bytes && pg_decode_int(bytes, len, ret);
 }
 
-bool pg_oid(const struct pg_result *result, size_t row, size_t column, uint32_t *ret)
+bool pg_oid(const struct pg_rows *result, size_t row, size_t column, uint32_t *ret)
 {
 	size_t len;
 	const char *bytes = field(result, row, column, &len);
@@ -87,7 +154,7 @@ bool pg_oid(const struct pg_result *result, size_t row, size_t column, uint32_t 
 	return true;
 }
 
-bool pg_time(const struct pg_result *result, size_t row, size_t column, int64_t *ret_us)
+bool pg_time(const struct pg_rows *result, size_t row, size_t column, int64_t *ret_us)
 {
 	size_t len;
 	const char *bytes = field(result, row, column, &len);
@@ -95,7 +162,7 @@ bool pg_time(const struct pg_result *result, size_t row, size_t column, int64_t 
 	return bytes && pg_decode_time(bytes, len, ret_us);
 }
 
-const char *pg_text(const struct pg_result *result, size_t row, size_t column, size_t *ret_len)
+const char *pg_text(const struct pg_rows *result, size_t row, size_t column, size_t *ret_len)
 {
 	size_t len = 0;
 	const char *bytes = field(result, row, column, &len);
@@ -105,51 +172,77 @@ const char *pg_text(const struct pg_result *result, size_t row, size_t column, s
 	return bytes;
 }
 
-struct pg_result *pg_made(size_t columns)
+struct pg_rows *pg_made(size_t columns)
 {
-	PGresult *result = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
-	PGresAttDesc *list = xcalloc(columns, sizeof(*list));
-	char name[] = "c";
-	size_t i;
+	struct pg_rows *result = xcalloc(1, sizeof(*result));
 
-	for (i = 0; i < columns; i++) {
-		list[i].name = name;
-		list[i].format = 1;
-	}
-	PQsetResultAttrs(result, (int)columns, list);
-	free(list);
+	result->columns = columns;
 	return result;
 }
 
-size_t pg_made_row(struct pg_result *result)
+struct pg_rows *pg_made_over(size_t columns, struct pg_spare **spare)
 {
-	int row = PQntuples(result);
+	struct pg_rows *result = pg_made(columns);
 
-	/* The first field set makes the row, with all others NULL (libpq's manual, PQsetvalue). */
-	PQsetvalue(result, row, 0, NULL, -1);
-	return (size_t)row;
+	if (!*spare)
+		*spare = xcalloc(1, sizeof(**spare));
+	result->own = **spare;
+	result->spare = *spare;
+	**spare = (struct pg_spare){ .cells = NULL };
+	return result;
 }
 
-void pg_made_int(struct pg_result *result, size_t row, size_t column, int64_t value, size_t width)
+size_t pg_made_row(struct pg_rows *result)
 {
-	char bytes[8];
+	struct pg_spare *own = &result->own;
+	size_t at = result->n * result->columns;
+
+	if (own->cap < at + result->columns) {
+		own->cap = (at + result->columns) * 2;
+		own->cells = xrealloc(own->cells, own->cap, sizeof(*own->cells));
+	}
+	memset(&own->cells[at], 0xff, result->columns * sizeof(*own->cells));
+	return result->n++;
+}
+
+/* Room for a value of that length, with its end. */
+static char *made_value(struct pg_rows *result, size_t row, size_t column, size_t len)
+{
+	struct pg_spare *own = &result->own;
+	size_t at = result->len;
+
+	if (own->room - at <= len) {
+		own->room = (own->room + len) * 2 + 64;
+		own->bytes = xrealloc(own->bytes, own->room, 1);
+	}
+	own->cells[row * result->columns + column] =
+		(struct cell){ .at = (uint32_t)at, .len = (int32_t)len };
+	result->len += len + 1;
+	own->bytes[at + len] = '\0';
+	return own->bytes + at;
+}
+
+void pg_made_int(struct pg_rows *result, size_t row, size_t column, int64_t value, size_t width)
+{
+	char *bytes = made_value(result, row, column, width);
 	size_t i;
 
 	for (i = 0; i < width; i++)
 		bytes[i] = (char)((uint64_t)value >> 8 * (width - 1 - i));
-	PQsetvalue(result, (int)row, (int)column, bytes, (int)width);
 }
 
-void pg_made_time(struct pg_result *result, size_t row, size_t column, int64_t us)
+void pg_made_time(struct pg_rows *result, size_t row, size_t column, int64_t us)
 {
 	if (us != INT64_MIN)
 		pg_made_int(result, row, column, us - PG_EPOCH_US, 8);
 }
 
-void pg_made_text(struct pg_result *result, size_t row, size_t column, const char *text)
+void pg_made_text(struct pg_rows *result, size_t row, size_t column, const char *text)
 {
+	size_t len = text ? strlen(text) : 0;
+
 	if (text)
-		PQsetvalue(result, (int)row, (int)column, (char *)text, (int)strlen(text));
+		memcpy(made_value(result, row, column, len), text, len);
 }
 
 void pg_array_begin(struct str *out)

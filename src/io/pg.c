@@ -523,7 +523,7 @@ static void inside_close(struct pg *pg)
 }
 
 static int inside_ask(struct pg *pg, const char *sql, const char *const *values, size_t n,
-	struct pg_result **ret, struct err *err)
+	struct pg_rows **ret, struct err *err)
 {
 	struct pg_refusal refusal = { 0 };
 	int rc;
@@ -835,12 +835,12 @@ static int exchange(
 
 int pg_command(struct pg *pg, const char *sql, const struct pg_limit *limit, struct err *err)
 {
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	int rc;
 
 	if (!pg->conn) {
 		rc = inside_ask(pg, sql, NULL, 0, &rows, err);
-		PQclear(rows);
+		pg_result_free(rows);
 		return rc;
 	}
 	pg->out += strlen(sql) + 6;
@@ -849,7 +849,8 @@ int pg_command(struct pg *pg, const char *sql, const struct pg_limit *limit, str
 
 /* Rows in binary were asked for: an answer without any, not even a header, is none. Takes over
  * rows. */
-static int need_rows(struct pg *pg, int rc, PGresult *rows, PGresult **ret_result, struct err *err)
+static int need_rows(
+	struct pg *pg, int rc, PGresult *rows, struct pg_rows **ret_result, struct err *err)
 {
 	int i;
 
@@ -863,7 +864,7 @@ static int need_rows(struct pg *pg, int rc, PGresult *rows, PGresult **ret_resul
 			return err_set(err, ERR_PROTO,
 				"%s answered in text, and binary was asked for", pg->place);
 		}
-	*ret_result = rows;
+	*ret_result = pg_rows_of(rows);
 	return 0;
 }
 
@@ -877,7 +878,7 @@ static void count_values(struct pg *pg, const char *const *values, size_t n)
 }
 
 int pg_query(struct pg *pg, const char *sql, const char *const *values, size_t n,
-	const struct pg_limit *limit, struct pg_result **ret_result, struct err *err)
+	const struct pg_limit *limit, struct pg_rows **ret_result, struct err *err)
 {
 	PGresult *rows = NULL;
 	int rc;
@@ -901,7 +902,7 @@ int pg_prepare(struct pg *pg, const char *name, const char *sql, const struct pg
 }
 
 int pg_query_prepared(struct pg *pg, const char *name, const char *const *values, size_t n,
-	const struct pg_limit *limit, struct pg_result **ret_result, struct err *err)
+	const struct pg_limit *limit, struct pg_rows **ret_result, struct err *err)
 {
 	PGresult *rows = NULL;
 	int rc;

@@ -24,7 +24,7 @@ struct str;
  * whose deadline passed is closed.
  */
 struct pg;
-struct pg_result; /* libpq's PGresult */
+struct pg_rows; /* an answer, in binary: libpq's PGresult, or a built-in server's */
 
 struct pg_settings {
 	const char *conninfo; /* as psql takes it: key=value, a URI, a database's name; "" or NULL:
@@ -103,29 +103,29 @@ int pg_command(struct pg *pg, const char *sql, const struct pg_limit *limit, str
  * caller frees by pg_result_free.
  */
 int pg_query(struct pg *pg, const char *sql, const char *const *values, size_t n,
-	const struct pg_limit *limit, struct pg_result **ret_result, struct err *err);
+	const struct pg_limit *limit, struct pg_rows **ret_result, struct err *err);
 /* The same in two steps, so that the server parses and plans once. */
 int pg_prepare(struct pg *pg, const char *name, const char *sql, const struct pg_limit *limit,
 	struct err *err);
 int pg_query_prepared(struct pg *pg, const char *name, const char *const *values, size_t n,
-	const struct pg_limit *limit, struct pg_result **ret_result, struct err *err);
+	const struct pg_limit *limit, struct pg_rows **ret_result, struct err *err);
 
 /*
  * Reading an answer. A field that is NULL, or whose length isn't that of its type, reads as absent:
  * the functions return false, and leave their result as it was.
  */
-void pg_result_free(struct pg_result *result);
-size_t pg_rows(const struct pg_result *result);
-size_t pg_columns(const struct pg_result *result);
+void pg_result_free(struct pg_rows *result);
+size_t pg_rows(const struct pg_rows *result);
+size_t pg_columns(const struct pg_rows *result);
 /* bool, smallint, integer, bigint: signed */
-bool pg_int(const struct pg_result *result, size_t row, size_t column, int64_t *ret);
+bool pg_int(const struct pg_rows *result, size_t row, size_t column, int64_t *ret);
 /* oid */
-bool pg_oid(const struct pg_result *result, size_t row, size_t column, uint32_t *ret);
+bool pg_oid(const struct pg_rows *result, size_t row, size_t column, uint32_t *ret);
 /* timestamptz: microseconds since 1970; infinity is absent */
-bool pg_time(const struct pg_result *result, size_t row, size_t column, int64_t *ret_us);
+bool pg_time(const struct pg_rows *result, size_t row, size_t column, int64_t *ret_us);
 /* text and its kin: raw bytes, terminated by NUL behind them; NULL when absent. Lives as long as
  * the result. */
-const char *pg_text(const struct pg_result *result, size_t row, size_t column, size_t *ret_len);
+const char *pg_text(const struct pg_rows *result, size_t row, size_t column, size_t *ret_len);
 
 /* The fields' readers, on the bytes themselves. */
 bool pg_decode_int(const void *bytes, size_t len, int64_t *ret);

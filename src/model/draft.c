@@ -3,6 +3,7 @@
 #include "model/draft.h"
 #include "model/schedule.h"
 #include "base/mem.h"
+#include "base/mix.h"
 #include "base/str.h"
 #include "base/text.h"
 
@@ -492,19 +493,6 @@ static int64_t draft_hashed_value(const struct draft_detail *detail)
 	}
 }
 
-/*
- * One step of a hash that only has to tell equal facts from different ones: whoever chooses the
- * facts gains nothing by a collision. (The multiply and fold of Wang Yi's wyhash, which is in the
- * public domain.)
- */
-static uint64_t draft_mix(uint64_t hash, uint64_t value)
-{
-	__extension__ typedef unsigned __int128 wide;
-	wide product = (wide)(hash ^ 0x2d358dccaa6c78a5ULL) * (value ^ 0x8bb84b93962eacc9ULL);
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ hash;
-}
-
 static uint64_t draft_hash_texts(const struct str *texts)
 {
 	uint64_t hash = texts->len, word;
@@ -512,12 +500,12 @@ static uint64_t draft_hash_texts(const struct str *texts)
 
 	for (i = 0; i + 8 <= texts->len; i += 8) {
 		memcpy(&word, texts->s + i, 8);
-		hash = draft_mix(hash, word);
+		hash = mix_word(hash, word);
 	}
 	word = 0;
 	if (i < texts->len)
 		memcpy(&word, texts->s + i, texts->len - i);
-	return draft_mix(hash, word);
+	return mix_word(hash, word);
 }
 
 static uint64_t draft_hash_run(uint64_t hash, const struct draft_run *r)
@@ -529,7 +517,7 @@ static uint64_t draft_hash_run(uint64_t hash, const struct draft_run *r)
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(facts); i++)
-		hash = draft_mix(hash, (uint64_t)facts[i]);
+		hash = mix_word(hash, (uint64_t)facts[i]);
 	return hash;
 }
 
@@ -542,7 +530,7 @@ static uint64_t draft_hash_pod(uint64_t hash, const struct draft_pod *p)
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(facts); i++)
-		hash = draft_mix(hash, (uint64_t)facts[i]);
+		hash = mix_word(hash, (uint64_t)facts[i]);
 	return hash;
 }
 
@@ -551,31 +539,31 @@ static uint64_t draft_hash(const struct draft *d)
 	uint64_t hash = draft_hash_texts(&d->texts);
 	size_t i;
 
-	hash = draft_mix(hash, (uint64_t)d->head.mechanism << 8 | d->head.token_kind);
-	hash = draft_mix(hash, (uint64_t)d->head.token);
-	hash = draft_mix(hash, (uint64_t)d->head.lease_granted_ms);
-	hash = draft_mix(hash, (uint64_t)(d->head.lease_deadline_ms / 1000));
+	hash = mix_word(hash, (uint64_t)d->head.mechanism << 8 | d->head.token_kind);
+	hash = mix_word(hash, (uint64_t)d->head.token);
+	hash = mix_word(hash, (uint64_t)d->head.lease_granted_ms);
+	hash = mix_word(hash, (uint64_t)(d->head.lease_deadline_ms / 1000));
 	/* That nothing changed up to then is a fact as well: silence is reckoned by it. */
 	if (d->lease_known_ms != TIME_UNKNOWN)
-		hash = draft_mix(hash, (uint64_t)d->lease_known_ms);
+		hash = mix_word(hash, (uint64_t)d->lease_known_ms);
 	/* A later reading of an unchanged deadline is a new fact when it shows the lease in another
 	 * phase. */
-	hash = draft_mix(hash, (uint64_t)singleton_lease_phase(&d->head));
+	hash = mix_word(hash, (uint64_t)singleton_lease_phase(&d->head));
 	for (i = 0; i < d->n_claims; i++) {
-		hash = draft_mix(hash, (uint64_t)d->claims[i].kind << 40 |
-					       (uint64_t)d->claims[i].follows << 32 |
-					       d->claims[i].details.n);
-		hash = draft_mix(hash, d->claims[i].position);
+		hash = mix_word(hash, (uint64_t)d->claims[i].kind << 40 |
+					      (uint64_t)d->claims[i].follows << 32 |
+					      d->claims[i].details.n);
+		hash = mix_word(hash, d->claims[i].position);
 	}
 	for (i = 0; i < d->n_runs; i++)
 		hash = draft_hash_run(hash, &d->runs[i]);
 	for (i = 0; i < d->n_pods; i++)
 		hash = draft_hash_pod(hash, &d->pods[i]);
 	if (d->schedule && d->schedule->error)
-		hash = draft_mix(hash, 1);
+		hash = mix_word(hash, 1);
 	for (i = 0; i < d->n_details; i++) {
-		hash = draft_mix(hash, (uint64_t)d->details[i].id << 1 | d->details[i].hidden);
-		hash = draft_mix(hash, (uint64_t)draft_hashed_value(&d->details[i]));
+		hash = mix_word(hash, (uint64_t)d->details[i].id << 1 | d->details[i].hidden);
+		hash = mix_word(hash, (uint64_t)draft_hashed_value(&d->details[i]));
 	}
 	return hash;
 }

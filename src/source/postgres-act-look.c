@@ -48,7 +48,7 @@ static const char *raw_detail(struct str *out, const struct claim *c, enum detai
 }
 
 static int look_ask(struct postgres *p, const struct pg_target *t, const struct pg_limit *limit,
-	struct pg_result **ret, struct err *err)
+	struct pg_rows **ret, struct err *err)
 {
 	const char *values[PG_TARGET_VALUES + 3];
 	struct str client, application, user;
@@ -67,7 +67,7 @@ static int look_ask(struct postgres *p, const struct pg_target *t, const struct 
 
 /* Whether the process behind an ended session was seen to stop: sessions are all that we see. */
 static void look_overlap(const struct pg_target *t, const struct plan *plan,
-	const struct pg_result *rows, struct sight *sight)
+	const struct pg_rows *rows, struct sight *sight)
 {
 	int64_t same = pg_number(rows, 0, L_SAME), active = pg_number(rows, 0, L_SAME_ACTIVE);
 
@@ -90,7 +90,7 @@ static void look_overlap(const struct pg_target *t, const struct plan *plan,
 }
 
 static void look_release(const struct pg_target *t, const struct plan *plan,
-	const struct pg_result *rows, struct sight *sight)
+	const struct pg_rows *rows, struct sight *sight)
 {
 	sight->settled = !pg_flag(rows, 0, L_THERE);
 	str_addf(&sight->text, "the session of pid %" PRId64 " %s", t->pid,
@@ -104,7 +104,7 @@ static void look_release(const struct pg_target *t, const struct plan *plan,
 }
 
 static void look_cancel(const struct pg_target *t, const struct plan *plan,
-	const struct pg_result *rows, struct sight *sight)
+	const struct pg_rows *rows, struct sight *sight)
 {
 	char began[CLOCK_TEXT_MAX] = "";
 	int64_t start;
@@ -123,7 +123,7 @@ static void look_cancel(const struct pg_target *t, const struct plan *plan,
 
 /* It lets go by itself, so it knows; a session that ended says nothing of its process. */
 static void look_step_down(const struct pg_target *t, const struct plan *plan,
-	const struct pg_result *rows, struct sight *sight)
+	const struct pg_rows *rows, struct sight *sight)
 {
 	bool there = pg_flag(rows, 0, L_THERE);
 
@@ -154,7 +154,7 @@ static int look_queue(struct postgres *p, const struct pg_target *t, const struc
 static int look_prepared(struct postgres *p, const struct pg_target *t,
 	const struct pg_limit *limit, struct sight *sight, struct err *err)
 {
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	int rc = pg_query(p->pg, pg_sql_look_prepared, t->value, 2, limit, &rows, err);
 
 	if (rc)
@@ -170,7 +170,7 @@ int pg_look(struct postgres *p, struct round *r, const struct order *order,
 	const struct pg_target *t, const struct plan *plan, struct sight *sight, struct err *err)
 {
 	struct pg_limit limit = postgres_limit(r);
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	int rc;
 
 	str_clear(&sight->text);

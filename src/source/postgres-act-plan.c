@@ -54,7 +54,7 @@ const char pg_sql_place[] =
 
 /* Whether it is still the one on the screen. */
 static void session_compare(
-	const struct pg_target *t, const struct pg_result *rows, struct plan *plan)
+	const struct pg_target *t, const struct pg_rows *rows, struct plan *plan)
 {
 	int64_t start = 0;
 	char began[CLOCK_TEXT_MAX];
@@ -86,7 +86,7 @@ static void session_compare(
 }
 
 /* backend/storage/ipc/signalfuncs.c, pg_signal_backend. */
-static void session_permission(struct postgres *p, const struct pg_result *rows, bool execute,
+static void session_permission(struct postgres *p, const struct pg_rows *rows, bool execute,
 	const char *function, struct plan *plan)
 {
 	struct str user, role;
@@ -122,7 +122,7 @@ out:
 
 /* Its last sign of life on our clock: how long ago the server says it was. */
 static void session_life(
-	struct postgres *p, struct round *r, const struct pg_result *rows, struct plan *plan)
+	struct postgres *p, struct round *r, const struct pg_rows *rows, struct plan *plan)
 {
 	bool active = str_eq(pg_text(rows, 0, S_STATE, NULL), "active");
 	int64_t now = 0, then = 0;
@@ -143,7 +143,7 @@ static void session_life(
 }
 
 /* How long ago that was, in milliseconds; 0 where it is not known. */
-static int64_t since_ms(const struct pg_result *rows, enum session_column since)
+static int64_t since_ms(const struct pg_rows *rows, enum session_column since)
 {
 	int64_t now = 0, then = 0;
 
@@ -153,7 +153,7 @@ static int64_t since_ms(const struct pg_result *rows, enum session_column since)
 }
 
 /* The statement, as the forecast names it: its text, where that may be shown, and when it began. */
-static void statement_name(const struct postgres *p, const struct pg_result *rows, struct str *out)
+static void statement_name(const struct postgres *p, const struct pg_rows *rows, struct str *out)
 {
 	char began[CLOCK_TEXT_MAX];
 	struct str query;
@@ -174,7 +174,7 @@ static void statement_name(const struct postgres *p, const struct pg_result *row
  * again directly before (gate.h); a cancel is for one statement, and no other.
  */
 static void session_statement(
-	const struct postgres *p, const struct pg_result *rows, bool terminate, struct plan *plan)
+	const struct postgres *p, const struct pg_rows *rows, bool terminate, struct plan *plan)
 {
 	bool named = !terminate || since_ms(rows, S_QUERY_START) >= LONG_MS;
 	char age[CLOCK_TEXT_MAX];
@@ -197,7 +197,7 @@ static void session_statement(
 }
 
 /* A statement alone is a transaction of its own, and told as a statement. */
-static void session_transaction(const struct pg_result *rows, bool active, struct plan *plan)
+static void session_transaction(const struct pg_rows *rows, bool active, struct plan *plan)
 {
 	bool wrote = pg_flag(rows, 0, S_WROTE);
 	char began[CLOCK_TEXT_MAX];
@@ -223,7 +223,7 @@ static void session_transaction(const struct pg_result *rows, bool active, struc
 
 /* What it executes, or what its transaction has done. */
 static void session_work(
-	const struct postgres *p, const struct pg_result *rows, bool terminate, struct plan *plan)
+	const struct postgres *p, const struct pg_rows *rows, bool terminate, struct plan *plan)
 {
 	bool active = str_eq(pg_text(rows, 0, S_STATE, NULL), "active");
 	char what[96];
@@ -254,7 +254,7 @@ static void session_pooled(const struct pg_target *t, struct plan *plan)
 }
 
 static void plan_terminated(
-	const struct pg_target *t, const struct pg_result *rows, struct plan *plan)
+	const struct pg_target *t, const struct pg_rows *rows, struct plan *plan)
 {
 	const char *client = t->claim ? claim_text(t->claim, DETAIL_CLIENT, NULL) : NULL;
 	struct str user, id;
@@ -274,7 +274,7 @@ static void plan_terminated(
 
 /* Released, the client's process is told by its connection alone. */
 static void plan_terminate(const struct postgres *p, const struct pg_target *t,
-	const struct pg_result *rows, struct plan *plan)
+	const struct pg_rows *rows, struct plan *plan)
 {
 	int64_t same = pg_number(rows, 0, S_SAME_CLIENT);
 	bool client = str_eq(pg_text(rows, 0, S_TYPE, NULL), "client backend");
@@ -299,7 +299,7 @@ static void plan_terminate(const struct postgres *p, const struct pg_target *t,
 			"opens a new session may still think that it leads");
 }
 
-static void plan_cancel(const struct postgres *p, const struct pg_result *rows, struct plan *plan)
+static void plan_cancel(const struct postgres *p, const struct pg_rows *rows, struct plan *plan)
 {
 	int64_t start = 0;
 	char text[CLOCK_TEXT_MAX];
@@ -327,7 +327,7 @@ static void plan_cancel(const struct postgres *p, const struct pg_result *rows, 
 }
 
 static void plan_notify(struct postgres *p, const struct order *order, const struct pg_target *t,
-	const struct pg_result *place, struct plan *plan)
+	const struct pg_rows *place, struct plan *plan)
 {
 	const char *channel = source_option_text(p->config, "step_down_channel");
 	const char *values[PG_TARGET_VALUES + 2];
@@ -374,7 +374,7 @@ static void plan_notify(struct postgres *p, const struct order *order, const str
 }
 
 static int read_place(struct postgres *p, const struct order *order, const struct pg_target *t,
-	const struct pg_limit *limit, struct pg_result **ret, struct err *err)
+	const struct pg_limit *limit, struct pg_rows **ret, struct err *err)
 {
 	const char *function = order->verb == VERB_CANCEL      ? "pg_cancel_backend"
 			       : order->verb == VERB_STEP_DOWN ? "pg_notify"
@@ -385,7 +385,7 @@ static int read_place(struct postgres *p, const struct order *order, const struc
 }
 
 /* A standby's locks exclude nobody on the primary, and the database may be gone. */
-static void place_compare(const struct pg_result *place, struct plan *plan)
+static void place_compare(const struct pg_rows *place, struct plan *plan)
 {
 	if (!pg_rows(place))
 		plan_changed(plan, "the lock's database is not there any more");
@@ -395,7 +395,7 @@ static void place_compare(const struct pg_result *place, struct plan *plan)
 }
 
 static void session_verb(struct postgres *p, const struct order *order, const struct pg_target *t,
-	const struct pg_result *rows, const struct pg_result *place, struct plan *plan)
+	const struct pg_rows *rows, const struct pg_rows *place, struct plan *plan)
 {
 	bool cancel = order->verb == VERB_CANCEL;
 	const char *values[PG_TARGET_VALUES + 1];
@@ -451,7 +451,7 @@ int pg_plan_session(struct postgres *p, struct round *r, const struct order *ord
 	static const size_t lock[] = { 0, 2, 3, 4, 5 };
 	struct pg_limit limit = postgres_limit(r);
 	const char *values[ARRAY_LEN(lock)];
-	struct pg_result *rows = NULL, *place = NULL;
+	struct pg_rows *rows = NULL, *place = NULL;
 	size_t i;
 	int rc;
 

@@ -25,7 +25,7 @@ const char pg_sql_prepared[] =
 	"       JOIN pg_locks l ON l.pid IS NULL AND l.virtualtransaction = x.virtualtransaction\n"
 	" WHERE p.gid = $1::text AND p.prepared = $2::timestamptz AND " PG_LOCK_IS;
 
-static void prepared_permission(struct postgres *p, const struct pg_result *rows, struct plan *plan)
+static void prepared_permission(struct postgres *p, const struct pg_rows *rows, struct plan *plan)
 {
 	struct str owner;
 
@@ -42,7 +42,7 @@ static void prepared_permission(struct postgres *p, const struct pg_result *rows
 }
 
 static void prepared_request(
-	const struct pg_target *t, const struct pg_result *rows, struct plan *plan)
+	const struct pg_target *t, const struct pg_rows *rows, struct plan *plan)
 {
 	const char *database = pg_text(rows, 0, X_DATABASE, NULL);
 	struct str gid, name;
@@ -68,8 +68,7 @@ static void prepared_request(
 	str_release(&name);
 }
 
-static void prepared_price(
-	const struct pg_target *t, const struct pg_result *rows, struct plan *plan)
+static void prepared_price(const struct pg_target *t, const struct pg_rows *rows, struct plan *plan)
 {
 	char what[96];
 
@@ -92,7 +91,7 @@ int pg_plan_prepared(struct postgres *p, struct round *r, const struct order *or
 	const struct pg_target *t, struct plan *plan, struct err *err)
 {
 	struct pg_limit limit = postgres_limit(r);
-	struct pg_result *rows = NULL;
+	struct pg_rows *rows = NULL;
 	int rc;
 
 	if (order->verb == VERB_STEP_DOWN)

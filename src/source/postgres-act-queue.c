@@ -205,7 +205,7 @@ int pg_plan_queue(struct postgres *p, struct round *r, const struct pg_target *t
 	struct err *err)
 {
 	struct pg_limit limit = postgres_limit(r);
-	struct pg_result *rows = NULL;
+	struct pg_rows *rows = NULL;
 	struct pg_queue q;
 	int rc = pg_queue_read(p, t, &limit, &q, err);
 
@@ -238,7 +238,7 @@ static const char other_lock[] = "another advisory lock of the same session";
 static const char other_place[] = "its place in the queue of another advisory lock";
 
 static void add_other(
-	struct plan *plan, const struct order *order, const struct pg_result *rows, size_t row)
+	struct plan *plan, const struct order *order, const struct pg_rows *rows, size_t row)
 {
 	struct pg_key key = { 0 };
 	int64_t objsubid = 0;
@@ -270,7 +270,7 @@ int pg_plan_others(struct postgres *p, struct round *r, const struct order *orde
 	struct pg_limit limit = postgres_limit(r);
 	const char *values[] = { t->prepared ? NULL : t->value[0], t->value[2], t->value[3],
 		t->value[4], t->value[5], virtualtransaction };
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	size_t row, n;
 	int rc = pg_query(p->pg, pg_sql_others, values, ARRAY_LEN(values), &limit, &rows, err);
 

@@ -86,7 +86,7 @@ static void session_find_out(struct effect *effect, const struct pg_target *t)
 }
 
 /* Takes the answer of a signal function: no row, the guard failed; false, the process has ended. */
-static int take_signal(const struct pg_result *rows, bool cancel, struct effect *effect)
+static int take_signal(const struct pg_rows *rows, bool cancel, struct effect *effect)
 {
 	int64_t sent = 0;
 
@@ -110,7 +110,7 @@ int pg_send_signal(struct postgres *p, struct round *r, const struct order *orde
 	struct pg_limit limit = postgres_limit(r);
 	bool cancel = order->verb == VERB_CANCEL;
 	const char *values[PG_TARGET_VALUES + 1];
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	int rc = check_alive(p->pg, err);
 
 	memcpy(values, t->value, sizeof(t->value));
@@ -189,7 +189,7 @@ void pg_step_down_payload(struct str *out, const struct order *order, const stru
 	}
 }
 
-static int take_notify(const struct pg_result *rows, struct effect *effect)
+static int take_notify(const struct pg_rows *rows, struct effect *effect)
 {
 	if (!pg_rows(rows))
 		return say(effect, EFFECT_CHANGED,
@@ -203,7 +203,7 @@ static int notify_on(struct pg *pg, struct round *r, const struct order *order,
 {
 	struct pg_limit limit = postgres_limit(r);
 	const char *values[PG_TARGET_VALUES + 2];
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	struct str payload;
 	int rc = check_alive(pg, err);
 
@@ -296,7 +296,7 @@ static int rollback_on(struct pg *pg, struct round *r, const struct pg_target *t
 	struct effect *effect, struct err *err)
 {
 	struct pg_limit limit = postgres_limit(r);
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	const char *sql;
 	int rc = check_alive(pg, err);
 

@@ -117,7 +117,7 @@ void pg_target_release(struct pg_target *t)
 }
 
 const char *pg_shown(
-	struct str *out, const struct pg_result *rows, size_t row, size_t column, size_t most)
+	struct str *out, const struct pg_rows *rows, size_t row, size_t column, size_t most)
 {
 	size_t len;
 	const char *text = pg_text(rows, row, column, &len);
@@ -128,14 +128,14 @@ const char *pg_shown(
 	return out->len ? out->s : "";
 }
 
-bool pg_flag(const struct pg_result *rows, size_t row, size_t column)
+bool pg_flag(const struct pg_rows *rows, size_t row, size_t column)
 {
 	int64_t value = 0;
 
 	return pg_int(rows, row, column, &value) && value;
 }
 
-int64_t pg_number(const struct pg_result *rows, size_t row, size_t column)
+int64_t pg_number(const struct pg_rows *rows, size_t row, size_t column)
 {
 	int64_t value = 0;
 

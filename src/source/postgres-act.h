@@ -68,12 +68,12 @@ void pg_target_release(struct pg_target *t);
 	"                  AND x.transactionid = p.transaction AND " PG_LOCK_IS ")"
 
 /* A boolean of an answer, false where it is absent; a number, 0 where it is absent. */
-bool pg_flag(const struct pg_result *rows, size_t row, size_t column);
-int64_t pg_number(const struct pg_result *rows, size_t row, size_t column);
+bool pg_flag(const struct pg_rows *rows, size_t row, size_t column);
+int64_t pg_number(const struct pg_rows *rows, size_t row, size_t column);
 
 /* Texts of the server, sanitised; "" where there is none. out is cleared first. */
 const char *pg_shown(
-	struct str *out, const struct pg_result *rows, size_t row, size_t column, size_t most);
+	struct str *out, const struct pg_rows *rows, size_t row, size_t column, size_t most);
 
 /* Adds a raw text as a literal. */
 void pg_shown_literal(struct str *out, const char *raw);
@@ -176,7 +176,7 @@ extern const char pg_sql_blockers[], pg_sql_look_prepared[];
 
 /* The queue of a lock, and who is next when the target is gone. */
 struct pg_queue {
-	struct pg_result *rows; /* NULL: not read */
+	struct pg_rows *rows; /* NULL: not read */
 	size_t n_waiters, n_other_holders;
 	int64_t next;       /* the row of who is next; -1: nobody, or not known */
 	size_t n_next;      /* that many get it at once (share mode) */

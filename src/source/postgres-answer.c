@@ -1,8 +1,8 @@
 #include "config.h"
 
 #include "source/postgres-answer.h"
-#include "base/map.h"
 #include "base/mem.h"
+#include "base/mix.h"
 #include "io/pg.h"
 #include "source/postgres-sql.h"
 #include "source/postgres.h"
@@ -29,7 +29,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* What belongs to each number, so that a change is seen without comparing row by row. */
-static void numbers_hash(struct pg_numbers *list, const struct pg_result *result)
+static void numbers_hash(struct pg_numbers *list, const struct pg_rows *result)
 {
 	size_t i;
 
@@ -38,10 +38,21 @@ static void numbers_hash(struct pg_numbers *list, const struct pg_result *result
 			result, list->items[i].row, (uint64_t)list->items[i].number);
 }
 
+/* Sorts n items, which a server may tell in order already. */
+static void sort(void *items, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+	const char *item = items;
+	size_t i;
+
+	for (i = 1; i < n && compare(item + (i - 1) * size, item + i * size) <= 0; i++)
+		continue;
+	if (i < n)
+		qsort(items, n, size, compare);
+}
+
 static void numbers_sort(struct pg_numbers *list)
 {
-	if (list->n)
-		qsort(list->items, list->n, sizeof(*list->items), compare_numbers);
+	sort(list->items, list->n, sizeof(*list->items), compare_numbers);
 }
 
 const struct pg_numbered *pg_answer_find(const struct pg_numbers *list, int64_t number)
@@ -53,26 +64,19 @@ const struct pg_numbered *pg_answer_find(const struct pg_numbers *list, int64_t 
 	return bsearch(&wanted, list->items, list->n, sizeof(wanted), compare_numbers);
 }
 
-uint64_t pg_answer_mix(uint64_t hash, const void *bytes, size_t len)
-{
-	const uint64_t seed[2] = { hash, 0x9e3779b97f4a7c15ULL };
-
-	return map_siphash(seed, bytes, len);
-}
-
-uint64_t pg_answer_hash_row(const struct pg_result *result, size_t row, uint64_t hash)
+uint64_t pg_answer_hash_row(const struct pg_rows *result, size_t row, uint64_t hash)
 {
 	size_t column, len;
 
 	for (column = 0; column < COLUMNS; column++) {
 		const char *bytes = pg_text(result, row, column, &len);
 
-		hash = bytes ? pg_answer_mix(hash, bytes, len) : hash * 31 + column;
+		hash = bytes ? mix_bytes(hash, bytes, len) : hash * 31 + column;
 	}
 	return hash;
 }
 
-bool pg_row_is_hidden(const struct pg_result *result, size_t row)
+bool pg_row_is_hidden(const struct pg_rows *result, size_t row)
 {
 	size_t len;
 	const char *query = pg_text(result, row, C_QUERY, &len);
@@ -82,7 +86,7 @@ bool pg_row_is_hidden(const struct pg_result *result, size_t row)
 	       !pg_time(result, row, C_AT, &start);
 }
 
-static bool read_flag(const struct pg_result *result, size_t row, enum pg_column column)
+static bool read_flag(const struct pg_rows *result, size_t row, enum pg_column column)
 {
 	int64_t value = 0;
 
@@ -91,7 +95,7 @@ static bool read_flag(const struct pg_result *result, size_t row, enum pg_column
 
 static void read_lock(struct pg_answer *a, size_t row)
 {
-	const struct pg_result *result = a->result;
+	const struct pg_rows *result = a->result;
 	struct pg_lock lock = { .row = (uint32_t)row, .since = INT64_MAX };
 	int64_t value;
 
@@ -144,7 +148,7 @@ static int compare_locks(const void *a, const void *b)
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 
-void pg_answer_read(struct pg_answer *a, const struct pg_result *result)
+void pg_answer_read(struct pg_answer *a, const struct pg_rows *result)
 {
 	size_t row, n = pg_rows(result);
 
@@ -165,8 +169,7 @@ void pg_answer_read(struct pg_answer *a, const struct pg_result *result)
 	numbers_sort(&a->databases);
 	numbers_hash(&a->sessions, result);
 	numbers_hash(&a->databases, result);
-	if (a->n_locks)
-		qsort(a->locks, a->n_locks, sizeof(*a->locks), compare_locks);
+	sort(a->locks, a->n_locks, sizeof(*a->locks), compare_locks);
 }
 
 void pg_answer_release(struct pg_answer *a)
@@ -176,7 +179,7 @@ void pg_answer_release(struct pg_answer *a)
 	free(a->databases.items);
 }
 
-bool postgres_moment_read(const struct pg_result *result, struct pg_moment *moment)
+bool postgres_moment_read(const struct pg_rows *result, struct pg_moment *moment)
 {
 	size_t row, n = pg_rows(result);
 	int64_t kind;

@@ -10,7 +10,7 @@
 
 struct draft;
 struct postgres;
-struct pg_result;
+struct pg_rows;
 
 /* An answer to the poll's query, taken apart: its locks in the order of keys, its sessions and
  * databases by number. */
@@ -35,14 +35,14 @@ struct pg_numbers {
 };
 
 struct pg_answer {
-	const struct pg_result *result; /* borrowed */
+	const struct pg_rows *result; /* borrowed */
 	struct pg_lock *locks;
 	size_t n_locks, cap_locks;
 	struct pg_numbers sessions, databases;
 };
 
 /* A row that can't be read (a field too short, too long) is passed over. */
-void pg_answer_read(struct pg_answer *a, const struct pg_result *result);
+void pg_answer_read(struct pg_answer *a, const struct pg_rows *result);
 void pg_answer_release(struct pg_answer *a);
 
 /* The session of a pid, the database of an oid; NULL when it isn't in the answer. */
@@ -52,11 +52,10 @@ const struct pg_numbered *pg_answer_find(const struct pg_numbers *list, int64_t 
 int pg_lock_compare_keys(const struct pg_lock *x, const struct pg_lock *y);
 
 /* Everything that a row of the answer holds, mixed into a hash; equal facts give equal hashes. */
-uint64_t pg_answer_hash_row(const struct pg_result *result, size_t row, uint64_t hash);
-uint64_t pg_answer_mix(uint64_t hash, const void *bytes, size_t len);
+uint64_t pg_answer_hash_row(const struct pg_rows *result, size_t row, uint64_t hash);
 
 /* Whether a session's row shows no more than we may see of it. */
-bool pg_row_is_hidden(const struct pg_result *result, size_t row);
+bool pg_row_is_hidden(const struct pg_rows *result, size_t row);
 
 /* Who claims: scratch for pg_claim_tell, which keeps the last one. */
 struct pg_who {

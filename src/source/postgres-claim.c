@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-static void add_text(struct draft *d, enum detail_id id, const struct pg_result *result, size_t row,
+static void add_text(struct draft *d, enum detail_id id, const struct pg_rows *result, size_t row,
 	enum pg_column column)
 {
 	size_t len;
@@ -23,7 +23,7 @@ static void add_text(struct draft *d, enum detail_id id, const struct pg_result 
 		draft_text_mem(d, id, text, len);
 }
 
-static void add_time(struct draft *d, enum detail_id id, const struct pg_result *result, size_t row,
+static void add_time(struct draft *d, enum detail_id id, const struct pg_rows *result, size_t row,
 	enum pg_column column)
 {
 	int64_t us;
@@ -67,7 +67,7 @@ static void add_hidden_details(struct draft *d)
  * The query without what may be a secret: of one that speaks of a password (ALTER ROLE ... PASSWORD
  * '...', dblink('... password=...')), nothing behind that word is shown.
  */
-static void add_query(struct draft *d, const struct pg_result *result, size_t row)
+static void add_query(struct draft *d, const struct pg_rows *result, size_t row)
 {
 	static const char word[] = "password";
 	size_t len, i;
@@ -91,7 +91,7 @@ static void add_query(struct draft *d, const struct pg_result *result, size_t ro
 }
 
 static void add_shown_details(
-	const struct postgres *p, struct draft *d, const struct pg_result *result, size_t row)
+	const struct postgres *p, struct draft *d, const struct pg_rows *result, size_t row)
 {
 	add_time(d, DETAIL_BACKEND_START, result, row, C_AT);
 	add_text(d, DETAIL_CLIENT, result, row, C_CLIENT);
@@ -143,7 +143,7 @@ static const char *pooler_client(const struct postgres *p, const char *client)
 }
 
 static void add_pooled(
-	const struct postgres *p, struct draft *d, const struct pg_result *result, size_t row)
+	const struct postgres *p, struct draft *d, const struct pg_rows *result, size_t row)
 {
 	const char *client = pg_text(result, row, C_CLIENT, NULL);
 	const char *name = pg_text(result, row, C_NAME, NULL);
@@ -156,7 +156,7 @@ static void add_pooled(
 }
 
 static void add_session_details(
-	const struct postgres *p, struct draft *d, const struct pg_result *result, size_t row)
+	const struct postgres *p, struct draft *d, const struct pg_rows *result, size_t row)
 {
 	int64_t value;
 	size_t len;
@@ -183,7 +183,7 @@ static void add_session_details(
  * role (a worker of the server) by its type; one that is hidden and has no name by its pid.
  */
 static void session_identity(
-	struct str *out, const struct pg_result *result, int64_t row, int32_t pid)
+	struct str *out, const struct pg_rows *result, int64_t row, int32_t pid)
 {
 	size_t name_len = 0, user_len = 0, len = 0;
 	const char *name = row < 0 ? NULL : pg_text(result, (size_t)row, C_NAME, &name_len);
@@ -208,7 +208,7 @@ static void session_identity(
 	}
 }
 
-static void session_key(struct str *out, const struct pg_result *result, int64_t row, int32_t pid)
+static void session_key(struct str *out, const struct pg_rows *result, int64_t row, int32_t pid)
 {
 	int64_t start;
 

@@ -168,7 +168,7 @@ int postgres_examine(void *state, struct round *r, struct report *report, struct
 	struct postgres *p = state;
 	struct pg_limit limit = postgres_limit(r);
 	struct pg_moment moment = { 0 };
-	struct pg_result *result;
+	struct pg_rows *result;
 	int rc = postgres_session_open(p, &limit, err);
 
 	if (rc) {

@@ -23,14 +23,14 @@ void postgres_facts_release(struct pg_facts *facts)
 	memset(facts, 0, sizeof(*facts));
 }
 
-static char *text_of(const struct pg_result *rows, enum pg_fact column)
+static char *text_of(const struct pg_rows *rows, enum pg_fact column)
 {
 	const char *text = pg_text(rows, 0, column, NULL);
 
 	return xstrdup(text ? text : "");
 }
 
-static int64_t number_of(const struct pg_result *rows, size_t column)
+static int64_t number_of(const struct pg_rows *rows, size_t column)
 {
 	int64_t value = TIME_UNKNOWN;
 
@@ -38,12 +38,12 @@ static int64_t number_of(const struct pg_result *rows, size_t column)
 	return value;
 }
 
-static bool flag_of(const struct pg_result *rows, enum pg_fact column)
+static bool flag_of(const struct pg_rows *rows, enum pg_fact column)
 {
 	return number_of(rows, column) > 0;
 }
 
-static void keep_facts(struct postgres *p, const struct pg_result *rows)
+static void keep_facts(struct postgres *p, const struct pg_rows *rows)
 {
 	struct pg_facts *f = &p->facts;
 
@@ -67,7 +67,7 @@ static void keep_facts(struct postgres *p, const struct pg_result *rows)
 /* A server that only resembles PostgreSQL may know its version, and no more. */
 static int keep_version(struct postgres *p, const struct pg_limit *limit, struct err *err)
 {
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	int rc = pg_query(p->pg, "SELECT pg_catalog.version()", NULL, 0, limit, &rows, err);
 	const char *text;
 
@@ -89,7 +89,7 @@ static int keep_version(struct postgres *p, const struct pg_limit *limit, struct
 
 static int read_control(struct postgres *p, const struct pg_limit *limit, struct err *err)
 {
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	int rc = pg_query(p->pg, postgres_sql_control, NULL, 0, limit, &rows, err);
 
 	if (rc && (pg_is_broken(p->pg) || !*pg_sqlstate(p->pg)))
@@ -112,7 +112,7 @@ static void look_for_pooler(struct postgres *p, int64_t pid)
 
 int postgres_facts_read(struct postgres *p, const struct pg_limit *limit, struct err *err)
 {
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	int rc = pg_query(p->pg, postgres_sql_facts, NULL, 0, limit, &rows, err);
 
 	if (rc && (pg_is_broken(p->pg) || !*pg_sqlstate(p->pg)))

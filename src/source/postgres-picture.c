@@ -2,6 +2,7 @@
 
 #include "source/postgres-answer.h"
 #include "base/mem.h"
+#include "base/mix.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "io/pg.h"
@@ -168,7 +169,7 @@ static uint64_t key_hash(const struct teller *t, const struct pg_lock *locks, si
 						   l->granted,
 			(uint64_t)l->since, session ? session->hash : 0 };
 
-		hash = pg_answer_mix(hash, facts, sizeof(facts));
+		hash = mix_bytes(hash, facts, sizeof(facts));
 		if (!l->pid)
 			hash = pg_answer_hash_row(t->a->result, l->row, hash);
 	}
@@ -205,16 +206,16 @@ static uint64_t frame_hash(struct teller *t, const struct pg_told *told, size_t 
 	size_t i, len;
 
 	for (i = 0; i < t->a->databases.n; i++)
-		hash = pg_answer_mix(hash, &t->a->databases.items[i].hash,
+		hash = mix_bytes(hash, &t->a->databases.items[i].hash,
 			sizeof(t->a->databases.items[i].hash));
 	for (i = 0; i < n && t->p->n_named; i++) {
 		const char *database = database_name(t->a, told[i].lock.database, buf, &len);
 
 		find_name(t, database, len, told[i].lock.key);
 	}
-	hash = pg_answer_mix(hash, t->named_seen, t->p->n_named * sizeof(*t->named_seen));
+	hash = mix_bytes(hash, t->named_seen, t->p->n_named * sizeof(*t->named_seen));
 	if (t->p->n_named)
-		hash = pg_answer_mix(hash, &t->cut, sizeof(t->cut));
+		hash = mix_bytes(hash, &t->cut, sizeof(t->cut));
 	return hash ? hash : 1;
 }
 
@@ -303,8 +304,8 @@ static void teller_tell(struct teller *t)
 	t->p->told_frame = frame;
 }
 
-void postgres_picture_tell(struct postgres *p, struct round *r, const struct pg_result *result,
-	struct pg_moment *moment)
+void postgres_picture_tell(
+	struct postgres *p, struct round *r, const struct pg_rows *result, struct pg_moment *moment)
 {
 	struct pg_answer a;
 	struct teller t = { .p = p, .r = r, .d = round_draft(r), .a = &a };

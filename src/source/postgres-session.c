@@ -49,7 +49,7 @@ static int settle(struct postgres *p, struct pg *pg, const struct pg_limit *limi
 {
 	char statement[24], lock[24], idle[24];
 	const char *values[] = { statement, lock, idle };
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	int rc;
 
 	snprintf(statement, sizeof(statement), "%" PRId64, server_timeout_ms(p));
@@ -69,7 +69,7 @@ static int settle(struct postgres *p, struct pg *pg, const struct pg_limit *limi
 static int ask_hashes(struct postgres *p, const struct pg_limit *limit, struct err *err)
 {
 	const char *values[1];
-	struct pg_result *rows;
+	struct pg_rows *rows;
 	struct str list;
 	size_t i, row = 0;
 	int rc;
@@ -227,7 +227,7 @@ void postgres_session_close(struct postgres *p)
 	p->seen_requests = p->seen_in = p->seen_out = 0;
 }
 
-static int ask(struct postgres *p, const struct pg_limit *limit, struct pg_result **ret_result,
+static int ask(struct postgres *p, const struct pg_limit *limit, struct pg_rows **ret_result,
 	struct err *err)
 {
 	char rows[24];
@@ -247,9 +247,9 @@ static int ask(struct postgres *p, const struct pg_limit *limit, struct pg_resul
 
 /* One transaction, whose settings end with it. */
 static int ask_in_transaction(struct postgres *p, const struct pg_limit *limit,
-	struct pg_result **ret_result, struct err *err)
+	struct pg_rows **ret_result, struct err *err)
 {
-	struct pg_result *result = NULL;
+	struct pg_rows *result = NULL;
 	struct str begin;
 	int rc;
 
@@ -280,7 +280,7 @@ static int ask_in_transaction(struct postgres *p, const struct pg_limit *limit,
 }
 
 int postgres_session_ask(struct postgres *p, const struct pg_limit *limit,
-	struct pg_result **ret_result, struct err *err)
+	struct pg_rows **ret_result, struct err *err)
 {
 	int rc;
 

@@ -226,9 +226,9 @@ static int refresh_facts(
 }
 
 int postgres_ask(struct postgres *p, struct round *r, const struct pg_limit *limit,
-	struct pg_result **ret_result, struct pg_moment *moment, struct err *err)
+	struct pg_rows **ret_result, struct pg_moment *moment, struct err *err)
 {
-	struct pg_result *result;
+	struct pg_rows *result;
 
 	for (;;) {
 		int64_t begun = round_now_ms(r);
@@ -256,7 +256,7 @@ int postgres_ask(struct postgres *p, struct round *r, const struct pg_limit *lim
 }
 
 static int tell_answer(struct postgres *p, struct round *r, const struct pg_limit *limit,
-	const struct pg_result *result, struct pg_moment *moment, struct err *err)
+	const struct pg_rows *result, struct pg_moment *moment, struct err *err)
 {
 	int rc;
 
@@ -276,7 +276,7 @@ static int postgres_ask_and_tell(struct postgres *p, struct round *r, struct err
 {
 	struct pg_limit limit = postgres_limit(r);
 	struct pg_moment moment = { 0 };
-	struct pg_result *result = NULL;
+	struct pg_rows *result = NULL;
 	int rc = postgres_session_open(p, &limit, err);
 
 	if (rc)

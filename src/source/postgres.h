@@ -97,12 +97,12 @@ void postgres_facts_tell(struct postgres *p, struct round *r, const struct pg_mo
  * them the first time on a connection, then those that changed. Fills moment's counts. The answer
  * has all COLUMNS.
  */
-void postgres_picture_tell(struct postgres *p, struct round *r, const struct pg_result *result,
+void postgres_picture_tell(struct postgres *p, struct round *r, const struct pg_rows *result,
 	struct pg_moment *moment);
 /* Makes the next picture a whole one. */
 void postgres_picture_forget(struct postgres *p);
 /* The server's row alone; false when there is none. */
-bool postgres_moment_read(const struct pg_result *result, struct pg_moment *moment);
+bool postgres_moment_read(const struct pg_rows *result, struct pg_moment *moment);
 
 /*
  * The password of the options, NULL where they name none; read anew for each connection, since
@@ -124,14 +124,14 @@ int postgres_session_beside(struct postgres *p, const char *database, const stru
 	struct pg **ret_pg, struct err *err);
 /* Asks the poll's query, in whatever wrapping the pooling needs. */
 int postgres_session_ask(struct postgres *p, const struct pg_limit *limit,
-	struct pg_result **ret_result, struct err *err);
+	struct pg_rows **ret_result, struct err *err);
 
 /*
  * Asks the poll's query, and asks again for the rows that matter most where there are more than are
  * read. Fills the moment, but for its counts. The caller frees the result.
  */
 int postgres_ask(struct postgres *p, struct round *r, const struct pg_limit *limit,
-	struct pg_result **ret_result, struct pg_moment *moment, struct err *err);
+	struct pg_rows **ret_result, struct pg_moment *moment, struct err *err);
 
 /* What it can do (postgres-act.c). */
 extern const struct act_case postgres_acts[];

@@ -112,12 +112,11 @@ static int64_t count_same(const struct simpg_server *server, const struct simpg_
 	return n;
 }
 
-static void answer_session(
-	struct simpg_link *link, const char *const *values, struct pg_result **ret)
+static void answer_session(struct simpg_link *link, const char *const *values, struct pg_rows **ret)
 {
 	const struct simpg_session *s = simpg_session(link->view->server, pid_at(values));
 	struct simpg_key key = key_at(&values[1]);
-	struct pg_result *to = *ret = pg_made(SESSION_COLUMNS);
+	struct pg_rows *to = *ret = pg_made(SESSION_COLUMNS);
 
 	if (!s)
 		return;
@@ -144,7 +143,7 @@ static void answer_session(
 	pg_made_int(to, 0, S_SAME_CLIENT, count_same(link->view->server, s), 8);
 }
 
-static void answer_place(struct simpg_link *link, const char *const *values, struct pg_result **ret)
+static void answer_place(struct simpg_link *link, const char *const *values, struct pg_rows **ret)
 {
 	const struct simpg_server *server = link->view->server;
 	const char *name = simpg_database_name(server, (uint32_t)strtoul(values[0], NULL, 10));
@@ -166,7 +165,7 @@ static bool is_like(const struct simpg_session *s, const char *const *values)
 	       str_eq(s->user, values[9]);
 }
 
-static void answer_look(struct simpg_link *link, const char *const *values, struct pg_result **ret)
+static void answer_look(struct simpg_link *link, const char *const *values, struct pg_rows **ret)
 {
 	const struct simpg_server *server = link->view->server;
 	const struct simpg_session *s = simpg_session(server, pid_at(values)), *other;
@@ -204,7 +203,7 @@ static void blockers_text(struct str *out, const struct simpg_session *s)
 		str_addf(out, "%s%d", i ? "," : "", pids[i]);
 }
 
-static void add_claim(struct pg_result *to, const struct simpg_session *s, bool granted, bool share)
+static void add_claim(struct pg_rows *to, const struct simpg_session *s, bool granted, bool share)
 {
 	size_t row = pg_made_row(to);
 	char name[SIMPG_NAME_MAX * 3];
@@ -224,7 +223,7 @@ static void add_claim(struct pg_result *to, const struct simpg_session *s, bool 
 	str_release(&blockers);
 }
 
-static void add_prepared_claim(struct pg_result *to, const struct simpg_hold *h)
+static void add_prepared_claim(struct pg_rows *to, const struct simpg_hold *h)
 {
 	size_t row = pg_made_row(to);
 
@@ -245,7 +244,7 @@ static int by_pid(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-static void add_holders(struct pg_result *to, const struct simpg_lock *l)
+static void add_holders(struct pg_rows *to, const struct simpg_lock *l)
 {
 	const struct simpg_hold *list[QUEUE_MOST], *h;
 	size_t n = 0, i;
@@ -262,12 +261,12 @@ static void add_holders(struct pg_result *to, const struct simpg_lock *l)
 	}
 }
 
-static void answer_queue(struct simpg_link *link, const char *const *values, struct pg_result **ret)
+static void answer_queue(struct simpg_link *link, const char *const *values, struct pg_rows **ret)
 {
 	struct simpg_key key = key_at(values);
 	const struct simpg_lock *l = simpg_lock_find(link->view->server, &key);
 	const struct simpg_session *s;
-	struct pg_result *to = *ret = pg_made(QUEUE_COLUMNS);
+	struct pg_rows *to = *ret = pg_made(QUEUE_COLUMNS);
 	int64_t n = 0;
 	size_t row;
 
@@ -282,7 +281,7 @@ static void answer_queue(struct simpg_link *link, const char *const *values, str
 }
 
 static void answer_blockers(
-	struct simpg_link *link, const char *const *values, struct pg_result **ret)
+	struct simpg_link *link, const char *const *values, struct pg_rows **ret)
 {
 	const struct simpg_session *s = simpg_session(link->view->server, pid_at(values));
 	struct str list;
@@ -360,8 +359,7 @@ static struct other *list_others(const struct simpg_link *link, const struct sim
 	return list;
 }
 
-static void answer_others(
-	struct simpg_link *link, const char *const *values, struct pg_result **ret)
+static void answer_others(struct simpg_link *link, const char *const *values, struct pg_rows **ret)
 {
 	const struct simpg_owner *owner = owner_of(link, values);
 	struct simpg_key but = key_at(&values[1]);
@@ -389,7 +387,7 @@ static void answer_others(
 }
 
 static void answer_prepared(
-	struct simpg_link *link, const char *const *values, struct pg_result **ret)
+	struct simpg_link *link, const char *const *values, struct pg_rows **ret)
 {
 	const struct simpg_prepared *p = guarded_prepared(link, values);
 	char transaction[32];
@@ -413,7 +411,7 @@ static void answer_prepared(
 /* ---- doing it ---- */
 
 static void answer_terminate(
-	struct simpg_link *link, const char *const *values, struct pg_result **ret)
+	struct simpg_link *link, const char *const *values, struct pg_rows **ret)
 {
 	struct simpg_session *s = guarded(link, values);
 
@@ -425,8 +423,7 @@ static void answer_terminate(
 	pg_made_int(*ret, 0, 0, 1, 1);
 }
 
-static void answer_cancel(
-	struct simpg_link *link, const char *const *values, struct pg_result **ret)
+static void answer_cancel(struct simpg_link *link, const char *const *values, struct pg_rows **ret)
 {
 	struct simpg_session *s = guarded(link, values);
 
@@ -438,8 +435,7 @@ static void answer_cancel(
 	pg_made_int(*ret, 0, 0, 1, 1);
 }
 
-static void answer_notify(
-	struct simpg_link *link, const char *const *values, struct pg_result **ret)
+static void answer_notify(struct simpg_link *link, const char *const *values, struct pg_rows **ret)
 {
 	struct simpg_session *s = guarded(link, values);
 
@@ -454,7 +450,7 @@ static void answer_notify(
 
 /* As format('ROLLBACK PREPARED %L', gid) quotes it. */
 static void answer_rollback(
-	struct simpg_link *link, const char *const *values, struct pg_result **ret)
+	struct simpg_link *link, const char *const *values, struct pg_rows **ret)
 {
 	const struct simpg_prepared *p = guarded_prepared(link, values);
 	struct str sql;
@@ -495,12 +491,12 @@ static void do_rollback(struct simpg_link *link, const char *sql, struct pg_refu
 }
 
 bool simpg_answer_act(struct simpg_link *link, const char *sql, const char *const *values,
-	struct pg_result **ret_result, struct pg_refusal *refusal)
+	struct pg_rows **ret_result, struct pg_refusal *refusal)
 {
 	static const struct {
 		const char *sql;
 		void (*answer)(
-			struct simpg_link *link, const char *const *values, struct pg_result **ret);
+			struct simpg_link *link, const char *const *values, struct pg_rows **ret);
 	} known[] = {
 		{ pg_sql_session, answer_session },
 		{ pg_sql_place, answer_place },

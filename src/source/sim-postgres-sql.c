@@ -83,7 +83,7 @@ int simpg_link_open(void *arg, const char *database, struct pg **ret_pg, struct 
 
 /* ---- facts ---- */
 
-static void answer_facts(const struct simpg_link *link, struct pg_result **ret)
+static void answer_facts(const struct simpg_link *link, struct pg_rows **ret)
 {
 	const struct simpg_server *s = link->view->server;
 	char version[128];
@@ -110,7 +110,7 @@ static void answer_facts(const struct simpg_link *link, struct pg_result **ret)
 	pg_made_text(*ret, row, F_CLIENT, "10.0.0.2");
 }
 
-static void answer_control(const struct simpg_server *s, struct pg_result **ret)
+static void answer_control(const struct simpg_server *s, struct pg_rows **ret)
 {
 	*ret = pg_made(2);
 	pg_made_row(*ret);
@@ -137,7 +137,7 @@ static size_t read_bytes(const char **at, char *out, size_t size)
 	return n;
 }
 
-static void answer_hashes(const char *list, struct pg_result **ret)
+static void answer_hashes(const char *list, struct pg_rows **ret)
 {
 	char text[4096];
 	size_t n, row;
@@ -171,7 +171,7 @@ size_t simpg_rows(const struct simpg_session *s)
 	return n;
 }
 
-static void add_blockers(struct pg_result *to, size_t row, const struct simpg_session *s)
+static void add_blockers(struct pg_rows *to, size_t row, const struct simpg_session *s)
 {
 	int pids[64];
 	size_t n = simpg_blockers(s, pids, ARRAY_LEN(pids)), i;
@@ -184,7 +184,7 @@ static void add_blockers(struct pg_result *to, size_t row, const struct simpg_se
 	str_release(&list);
 }
 
-static void add_session(struct pg_result *to, const struct simpg_session *s, size_t held)
+static void add_session(struct pg_rows *to, const struct simpg_session *s, size_t held)
 {
 	size_t row = pg_made_row(to);
 
@@ -210,8 +210,8 @@ static void add_session(struct pg_result *to, const struct simpg_session *s, siz
 	pg_made_int(to, row, C_HELD, (int64_t)held, 8);
 }
 
-static void add_lock(struct pg_result *to, const struct simpg_lock *l, int pid,
-	enum simpg_mode mode, const struct simpg_prepared *p, int64_t since_us)
+static void add_lock(struct pg_rows *to, const struct simpg_lock *l, int pid, enum simpg_mode mode,
+	const struct simpg_prepared *p, int64_t since_us)
 {
 	size_t row = pg_made_row(to);
 
@@ -245,7 +245,7 @@ static bool wanted_database(
 	return strstr(databases, quoted) != NULL;
 }
 
-static int64_t add_locks_of(struct pg_result *to, const struct simpg_lock *l, int64_t room)
+static int64_t add_locks_of(struct pg_rows *to, const struct simpg_lock *l, int64_t room)
 {
 	const struct simpg_hold *h;
 	const struct simpg_session *s;
@@ -273,7 +273,7 @@ static int64_t add_locks_of(struct pg_result *to, const struct simpg_lock *l, in
 }
 
 /* Where there are more rows than are read, those of keys with a queue come first. */
-static int64_t add_locks(struct pg_result *to, const struct simpg_server *s, const char *databases,
+static int64_t add_locks(struct pg_rows *to, const struct simpg_server *s, const char *databases,
 	bool ordered, int64_t room)
 {
 	const struct simpg_lock *l;
@@ -291,11 +291,11 @@ static int64_t add_locks(struct pg_result *to, const struct simpg_server *s, con
 }
 
 static void answer_poll(const struct simpg_link *link, const char *sql, const char *const *values,
-	size_t n_values, struct pg_result **ret)
+	size_t n_values, struct pg_rows **ret)
 {
 	struct simpg_server *s = link->view->server;
 	const struct simpg_session *one;
-	struct pg_result *to = pg_made(COLUMNS);
+	struct pg_rows *to = pg_made_over(COLUMNS, &link->view->spare);
 	size_t row = pg_made_row(to), i;
 	int64_t n;
 
@@ -333,7 +333,7 @@ static int connection_lost(const struct simpg_link *link, struct err *err)
 }
 
 int simpg_answer(void *arg, const char *sql, const char *const *values, size_t n,
-	struct pg_result **ret_result, struct pg_refusal *refusal, struct err *err)
+	struct pg_rows **ret_result, struct pg_refusal *refusal, struct err *err)
 {
 	struct simpg_link *link = arg;
 

@@ -48,6 +48,7 @@ static void view_close(struct sim_source *s)
 	if (view) {
 		postgres_release(&view->postgres);
 		yaml_node_free(view->options);
+		pg_spare_free(view->spare);
 	}
 	free(view);
 	s->own = NULL;

@@ -28,6 +28,7 @@ struct simpg_view {
 	struct simpg_server *server;
 	struct world *world; /* while it is entered */
 	struct simpg_link links[SIMPG_DATABASES_MOST];
+	struct pg_spare *spare; /* of the answers to polls */
 };
 
 /* As struct postgres asks for it; arg is the view. */
@@ -35,10 +36,10 @@ int simpg_link_open(void *arg, const char *database, struct pg **ret_pg, struct 
 
 /* One statement's answer (struct pg_inside); arg is the link. */
 int simpg_answer(void *arg, const char *sql, const char *const *values, size_t n,
-	struct pg_result **ret_result, struct pg_refusal *refusal, struct err *err);
+	struct pg_rows **ret_result, struct pg_refusal *refusal, struct err *err);
 /* The answers to the verbs' statements (sim-postgres-act.c); false: it is none of them. */
 bool simpg_answer_act(struct simpg_link *link, const char *sql, const char *const *values,
-	struct pg_result **ret_result, struct pg_refusal *refusal);
+	struct pg_rows **ret_result, struct pg_refusal *refusal);
 
 /* How it is shown (sim-postgres-view.c); ended by NULL ops. */
 extern const struct sim_view simpg_views[];

@@ -8,6 +8,7 @@
 #include "../unit/source/pg-answers.h"
 #include "base/str.h"
 #include "io/pg-explain.h"
+#include "io/pg-inside.h"
 #include "source/postgres.h"
 
 extern const struct source_ops source_postgres;
@@ -49,6 +50,7 @@ static void fuzz_picture(const uint8_t *data, size_t size)
 	struct pg_named named;
 	struct pg_moment moment = { 0 };
 	struct round r;
+	struct pg_rows *rows;
 	PGresult *result;
 	size_t cut;
 
@@ -59,9 +61,10 @@ static void fuzz_picture(const uint8_t *data, size_t size)
 	/* twice: a whole picture, then what changed of it */
 	for (cut = 0; cut < 2; cut++) {
 		result = answer_of(data + (cut ? size / 2 : 0), size - (cut ? size / 2 : 0));
-		if (postgres_moment_read(result, &moment))
-			postgres_picture_tell(&p, &r, result, &moment);
-		PQclear(result);
+		rows = pg_rows_of(result);
+		if (postgres_moment_read(rows, &moment))
+			postgres_picture_tell(&p, &r, rows, &moment);
+		pg_result_free(rows);
 	}
 	postgres_picture_forget(&p);
 	fake_round_release(&r);

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "io/pg-explain.h"
+#include "io/pg-inside.h"
 #include "io/pg.h"
 #include "tests/unit/unit.h"
 
@@ -314,6 +315,62 @@ static void a_service_is_named(void **state)
 	assert_non_null(strstr(err.text, "\"orders\""));
 }
 
+/* What a built-in server answers reads as what PostgreSQL sends. */
+static void check_made(struct pg_rows *rows)
+{
+	size_t first = pg_made_row(rows), second, len = 99, i;
+	int64_t value = 99;
+	uint32_t oid = 99;
+
+	pg_made_int(rows, first, 0, -2, 2);
+	pg_made_text(rows, first, 1, "");
+	second = pg_made_row(rows);
+	pg_made_time(rows, second, 0, 946684800000001);
+	pg_made_text(rows, second, 1, NULL);
+	pg_made_time(rows, second, 2, INT64_MIN);
+	for (i = 0; i < 1000; i++)
+		pg_made_text(rows, pg_made_row(rows), 1, "a text that takes some room");
+	pg_made_int(rows, first, 2, INT64_C(4000000000), 4);
+	assert_int_equal(pg_rows(rows), 1002);
+	assert_int_equal(pg_columns(rows), 3);
+	assert_true(pg_int(rows, first, 0, &value));
+	assert_int_equal(value, -2);
+	assert_string_equal(pg_text(rows, first, 1, &len), "");
+	assert_int_equal(len, 0);
+	assert_true(pg_oid(rows, first, 2, &oid));
+	assert_true(oid == 4000000000);
+	assert_true(pg_time(rows, second, 0, &value));
+	assert_true(value == 946684800000001);
+	assert_null(pg_text(rows, second, 1, &len));
+	assert_false(pg_time(rows, second, 2, &value));
+	assert_string_equal(pg_text(rows, 1001, 1, NULL), "a text that takes some room");
+	assert_null(pg_text(rows, 1002, 1, NULL));
+	assert_null(pg_text(rows, 0, 3, NULL));
+}
+
+static void made_answers_read_like_any(void **state)
+{
+	struct pg_spare *spare = NULL;
+	struct pg_rows *one, *other;
+
+	(void)state;
+	one = pg_made(3);
+	check_made(one);
+	pg_result_free(one);
+	one = pg_made_over(3, &spare);
+	check_made(one);
+	pg_result_free(one);
+	/* Over the blocks of the last one; of two at once, one has its own. */
+	one = pg_made_over(3, &spare);
+	other = pg_made_over(3, &spare);
+	check_made(other);
+	check_made(one);
+	pg_result_free(other);
+	pg_result_free(one);
+	pg_spare_free(spare);
+	assert_null(pg_rows_of(NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +388,7 @@ int main(void)
 		cmocka_unit_test(good_connection_strings_pass),
 		cmocka_unit_test(a_password_is_never_repeated),
 		cmocka_unit_test(a_service_is_named),
+		cmocka_unit_test(made_answers_read_like_any),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

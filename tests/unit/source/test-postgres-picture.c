@@ -5,6 +5,7 @@
 
 #include "fake-round.h"
 #include "pg-answers.h"
+#include "io/pg-inside.h"
 #include "source/postgres.h"
 #include "tests/unit/unit.h"
 
@@ -47,10 +48,12 @@ static int stage_close(void **state)
 /* Tells an answer, and frees it. */
 static void tell(struct stage *s, PGresult *result)
 {
+	struct pg_rows *rows = pg_rows_of(result);
+
 	s->r.puts = 0;
-	assert_true(postgres_moment_read(result, &s->moment));
-	postgres_picture_tell(&s->p, &s->r, result, &s->moment);
-	PQclear(result);
+	assert_true(postgres_moment_read(rows, &s->moment));
+	postgres_picture_tell(&s->p, &s->r, rows, &s->moment);
+	pg_result_free(rows);
 }
 
 static PGresult *begin_with(int64_t total)
@@ -468,11 +471,13 @@ static void the_server_must_say_its_row(void **state)
 {
 	PGresult *result = answer_new();
 	struct pg_moment moment;
+	struct pg_rows *rows;
 
 	(void)state;
 	answer_database(result, 5, "app");
-	assert_false(postgres_moment_read(result, &moment));
-	PQclear(result);
+	rows = pg_rows_of(result);
+	assert_false(postgres_moment_read(rows, &moment));
+	pg_result_free(rows);
 }
 
 /* Tells the locks of session 11 on the keys from one to another, of so many that there are. */
