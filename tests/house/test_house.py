@@ -113,6 +113,13 @@ class House(unittest.TestCase):
                 faults += [f"{short(path)}:{number}: {name}: use {BANNED[name]}" for name in calls.findall(line)]
         self.none(faults)
 
+    def test_what_may_follow_is_not_looked_for_among_what_is_kept(self):
+        """claim_detail and its like know only what is kept of a claim: these are found by details_of_claim."""
+        call = re.compile(r"\bclaim_(detail|int|text)\([^;]*?\bDETAIL_(KEY|CREATE_REVISION|MOD_REVISION)\b")
+        found = [f"{short(path)}: {match.group(0)}" for path in sources("src/**/*.c") for match in call.finditer(strip(read(path)))
+                 if short(path) != "src/model/singleton.c"]
+        self.none(found)
+
     def test_only_main_exits(self):
         faults = []
         for path in sources("src/*/*.c"):
