@@ -124,6 +124,22 @@ void session_row_hidden(struct session *s, const char *id)
 	picture_remove(&s->picture, id);
 }
 
+/* What hides a row of that id now, by what the source said; NULL: it would be seen. */
+static const struct hidden *session_hides(const struct session *s, const char *id)
+{
+	const struct snapshot seen = { .hidden = s->round.hidden, .n_hidden = s->round.n_hidden };
+
+	return snapshot_hides(&seen, id);
+}
+
+/* Whether the config leaves a row out: it is not looked at, which is no sign that it is free. */
+static bool session_leaves_out(const struct session *s, const char *id)
+{
+	const struct hidden *h = session_hides(s, id);
+
+	return h && h->chosen;
+}
+
 void session_row_gone(struct session *s, const char *id)
 {
 	struct remembered *r = memory_find(&s->memory, id);
@@ -134,7 +150,7 @@ void session_row_gone(struct session *s, const char *id)
 		picture_remove(&s->picture, id);
 		return;
 	}
-	if (session_is_other(s)) {
+	if (session_is_other(s) || session_leaves_out(s, id)) {
 		session_row_hidden(s, id);
 		return;
 	}
@@ -156,14 +172,6 @@ void session_keep_ghosts(struct session *s)
 
 	while ((e = map_next(&s->ghosts, &pos)) != NULL)
 		picture_keep(&s->picture, e->key);
-}
-
-/* What hides a row of that id now, by what the source said; NULL: it would be seen. */
-static const struct hidden *session_hides(const struct session *s, const char *id)
-{
-	const struct snapshot seen = { .hidden = s->round.hidden, .n_hidden = s->round.n_hidden };
-
-	return snapshot_hides(&seen, id);
 }
 
 /* Where nothing can be seen any more, nobody may be told that it is free. */

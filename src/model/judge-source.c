@@ -74,17 +74,18 @@ static void source_hidden(struct source_judging *j)
 	struct str what, remedy;
 	size_t i;
 
-	if (!in->n_hidden)
-		return;
 	str_init(&what, 2000);
 	str_init(&remedy, 2000);
 	for (i = 0; i < in->n_hidden; i++) {
-		str_addf(&what, "%s%s", i ? "; " : "", in->hidden[i].what);
+		if (in->hidden[i].chosen)
+			continue;
+		str_addf(&what, "%s%s", what.len ? "; " : "", in->hidden[i].what);
 		if (in->hidden[i].remedy && !strstr(remedy.s, in->hidden[i].remedy))
 			str_addf(&remedy, "%s%s", remedy.len ? "; " : "", in->hidden[i].remedy);
 	}
-	verdict_add(
-		j->out, FINDING_HIDDEN, SEVERITY_INFO, TIME_UNKNOWN, "Hidden from us: %s.", what.s);
+	if (what.len)
+		verdict_add(j->out, FINDING_HIDDEN, SEVERITY_INFO, TIME_UNKNOWN,
+			"Hidden from us: %s.", what.s);
 	if (remedy.len)
 		verdict_advise(j->out, "To see it: %s.", remedy.s);
 	str_release(&what);

@@ -267,7 +267,8 @@ static bool same_hidden(
 		if ((!w->redact && (!same_text(a->hidden[i].what, b->hidden[i].what) ||
 					   !same_text(a->hidden[i].remedy, b->hidden[i].remedy))) ||
 			!same_text(a->hidden[i].rows, b->hidden[i].rows) ||
-			!same_list(a->hidden[i].except, b->hidden[i].except))
+			!same_list(a->hidden[i].except, b->hidden[i].except) ||
+			a->hidden[i].chosen != b->hidden[i].chosen)
 			return false;
 	return true;
 }
@@ -317,6 +318,8 @@ static void put_hidden(struct record_writer *w, const struct snapshot *snap)
 		if (snap->hidden[i].rows)
 			put_path(w, "rows", snap->hidden[i].rows);
 		put_except(w, snap->hidden[i].except);
+		if (snap->hidden[i].chosen)
+			put_bool(w, "chosen", true);
 		put_close(w, '}');
 	}
 	put_close(w, ']');

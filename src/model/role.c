@@ -298,6 +298,7 @@ static bool is_standby(const struct snapshot *snap)
 enum witness_sight role_witness_sight(const struct role_view *view, size_t i)
 {
 	const struct row *row = view->witnesses[i];
+	const struct hidden *h;
 
 	if (!view->sources[i])
 		return SIGHT_UNKNOWN_SOURCE;
@@ -307,7 +308,10 @@ enum witness_sight role_witness_sight(const struct role_view *view, size_t i)
 		return SIGHT_STANDBY;
 	if (row)
 		return hides_runs(row) ? SIGHT_HIDDEN : SIGHT_THERE;
-	return role_witness_hidden(view, i) ? SIGHT_HIDDEN : SIGHT_ABSENT;
+	h = role_witness_hidden(view, i);
+	if (!h)
+		return SIGHT_ABSENT;
+	return h->chosen ? SIGHT_OUTSIDE : SIGHT_HIDDEN;
 }
 
 const char *sight_word(enum witness_sight sight)
@@ -316,6 +320,7 @@ const char *sight_word(enum witness_sight sight)
 		[SIGHT_THERE] = "there",
 		[SIGHT_ABSENT] = "absent",
 		[SIGHT_HIDDEN] = "hidden",
+		[SIGHT_OUTSIDE] = "outside",
 		[SIGHT_STANDBY] = "standby",
 		[SIGHT_UNREAD] = "unread",
 		[SIGHT_UNKNOWN_SOURCE] = "no_source",
@@ -360,13 +365,15 @@ static void role_hidden(const struct role_view *view, struct verdict_draft *out)
 	size_t i;
 
 	for (i = 0; i < view->role->n_witnesses; i++) {
-		if (role_witness_sight(view, i) != SIGHT_HIDDEN)
+		enum witness_sight sight = role_witness_sight(view, i);
+
+		if (sight != SIGHT_HIDDEN && sight != SIGHT_OUTSIDE)
 			continue;
 		h = view->witnesses[i] ? &runs : role_witness_hidden(view, i);
 		verdict_add(out, FINDING_HIDDEN,
 			out->v.state == STATE_UNKNOWN ? SEVERITY_WARN : SEVERITY_INFO, TIME_UNKNOWN,
-			"Whether anybody holds %s can't be told. Hidden from us: %s.",
-			view->role->witnesses[i], h->what);
+			"Whether anybody holds %s can't be told. %s: %s.", view->role->witnesses[i],
+			h->chosen ? "Not looked at" : "Hidden from us", h->what);
 		if (h->remedy)
 			verdict_advise(out, "To see it: %s.", h->remedy);
 	}

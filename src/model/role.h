@@ -61,6 +61,7 @@ enum witness_sight {
 	SIGHT_ABSENT,  /* there is no such row; it would be seen */
 	SIGHT_HIDDEN,  /* there is none, and its source may hide one (role_witness_hidden); or it is
 			  a CronJob that nobody is seen to work for, whose runs are hidden */
+	SIGHT_OUTSIDE, /* there is none, and its source does not look there, by its config */
 	SIGHT_STANDBY, /* nobody holds it where its source reads: a standby, which does not tell
 			  what is held on the primary */
 	SIGHT_UNREAD,  /* its source can't be read now, or was not yet */

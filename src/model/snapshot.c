@@ -72,6 +72,7 @@ void hidden_copy(struct hidden *to, const struct hidden *from)
 		.remedy = copy_or_null(from->remedy),
 		.rows = copy_or_null(from->rows),
 		.except = copy_list(from->except),
+		.chosen = from->chosen,
 	};
 }
 

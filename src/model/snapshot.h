@@ -26,6 +26,7 @@ struct hidden {
 	 */
 	const char *rows;
 	const char *const *except;
+	bool chosen; /* by the config, which leaves it out: not told as something that is hidden */
 };
 
 /* A copy, whose texts are its own; and their end. */

@@ -268,12 +268,14 @@ static void js_source_hidden(struct json_writer *j, const struct snapshot *snap)
 	jw_key(j, "hidden");
 	jw_list(j);
 	for (i = 0; i < snap->n_hidden; i++)
-		jw_text(j, snap->hidden[i].what);
+		if (!snap->hidden[i].chosen)
+			jw_text(j, snap->hidden[i].what);
 	jw_list_end(j);
 	jw_key(j, "remedies");
 	jw_list(j);
 	for (i = 0; i < snap->n_hidden; i++)
-		jw_text(j, snap->hidden[i].remedy);
+		if (!snap->hidden[i].chosen)
+			jw_text(j, snap->hidden[i].remedy);
 	jw_list_end(j);
 }
 

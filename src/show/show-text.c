@@ -669,6 +669,7 @@ static const char *text_witness_state(const struct role_view *view, size_t i)
 	static const char *const words[] = {
 		[SIGHT_ABSENT] = "not there",
 		[SIGHT_HIDDEN] = "hidden",
+		[SIGHT_OUTSIDE] = "not looked at",
 		[SIGHT_STANDBY] = "not known (read on a standby)",
 		[SIGHT_UNREAD] = "not known",
 		[SIGHT_UNKNOWN_SOURCE] = "not known (no such source)",

@@ -182,6 +182,15 @@ static void scope_rows(const struct etcd_scope *s, struct str *rows)
 		str_add_char(rows, '/');
 }
 
+static char *rows_copy(const struct etcd_scope *s)
+{
+	struct str rows;
+
+	str_init(&rows, SIZE_MAX / 4);
+	scope_rows(s, &rows);
+	return str_take(&rows);
+}
+
 /*
  * The parts of it that are seen. A single key is none: what is configured by its name is a row
  * also when nobody holds it, and candidates below that name would not be seen.
@@ -191,15 +200,10 @@ static const char **scope_parts(const struct etcd *e, const struct etcd_scope *s
 	const char **list = xcalloc(e->n_scopes + 1, sizeof(*list));
 	const struct etcd_scope *part;
 	size_t pos = 0, n = 0;
-	struct str rows;
 
-	while ((part = scope_part(e, s, &pos))) {
-		if (!part->end)
-			continue;
-		str_init(&rows, SIZE_MAX / 4);
-		scope_rows(part, &rows);
-		list[n++] = str_take(&rows);
-	}
+	while ((part = scope_part(e, s, &pos)))
+		if (part->end)
+			list[n++] = rows_copy(part);
 	return list;
 }
 
@@ -237,4 +241,21 @@ void etcd_scopes_tell(struct etcd *e)
 	for (i = 0; i < e->n_scopes; i++)
 		if (e->scopes[i].denied && !scope_is_told(e, &e->scopes[i]))
 			scope_tell(e, &e->scopes[i]);
+}
+
+void etcd_scopes_tell_rest(struct etcd *e)
+{
+	const char **paths;
+	size_t i;
+
+	/* What discovery did not find is mostly free: a name that is remembered stays a row. And a
+	 * built-in etcd has no scopes: it is looked at as a whole. */
+	if (e->discover || !e->n_scopes)
+		return;
+	paths = xcalloc(e->n_scopes + 1, sizeof(*paths));
+	for (i = 0; i < e->n_scopes; i++)
+		paths[i] = rows_copy(&e->scopes[i]);
+	round_unlooked(e->r, "other keys than the config names",
+		"prefixes or keys in the config of this source", paths);
+	parts_free(paths);
 }

@@ -222,6 +222,8 @@ bool etcd_scope_is_due(struct etcd *e, size_t i);
 bool etcd_path_is_denied(const struct etcd *e, const char *path, size_t len);
 /* Tells the round which keys may not be read, and what of them may. */
 void etcd_scopes_tell(struct etcd *e);
+/* Tells it that no others are looked at. */
+void etcd_scopes_tell_rest(struct etcd *e);
 /* Whether some of the keys may not be read, or found. */
 bool etcd_is_partial(const struct etcd *e);
 /* "elections/" with --prefix=true before it, as etcdctl takes it; "" for the whole key space. */

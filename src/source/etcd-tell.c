@@ -306,5 +306,6 @@ void etcd_tell_hidden(struct etcd *e)
 	if (e->schedule.n_denied)
 		round_hidden(e->r, "the time to live of leases that other keys are on as well",
 			"read permission on all keys of these leases");
+	etcd_scopes_tell_rest(e);
 	e->hidden_changed = false;
 }

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -622,13 +623,15 @@ static void hidden_of(struct str *what, const struct kube_stream *s)
 		str_add(what, " and all other namespaces");
 }
 
+/* How the paths begin of the kinds that are rows. */
+static const char *const row_kinds[KUBE_KINDS] = {
+	[KUBE_CRONJOBS] = "cronjob/", [KUBE_LEASES] = "lease/"
+};
+
 /* A kind that may not be read hides its rows; Jobs, Pods and Nodes are only parts of rows. */
 static void tell_denied(struct kube *k, const struct kube_stream *s, struct str *remedy)
 {
-	static const char *const kinds[KUBE_KINDS] = {
-		[KUBE_CRONJOBS] = "cronjob/", [KUBE_LEASES] = "lease/"
-	};
-	const char *kind = kinds[s->resource->kind];
+	const char *kind = row_kinds[s->resource->kind];
 	struct str what, ns;
 
 	str_init(&what, 4096);
@@ -676,6 +679,33 @@ static void tell_hidden_stream(struct kube *k, const struct kube_stream *s)
 	str_release(&remedy);
 }
 
+/* Only some namespaces are looked at. */
+static void tell_namespaces(struct kube *k)
+{
+	const char **paths = xcalloc(k->n_streams + 1, sizeof(*paths));
+	struct str path;
+	size_t n = 0, i;
+
+	for (i = 0; i < k->n_streams; i++) {
+		const struct kube_stream *s = &k->streams[i];
+		const char *kind = row_kinds[s->resource->kind];
+
+		if (!kind || !s->ns || s->narrowed)
+			continue;
+		str_init(&path, 4096);
+		str_add(&path, kind);
+		text_escape(&path, s->ns, strlen(s->ns));
+		str_add_char(&path, '/');
+		paths[n++] = str_take(&path);
+	}
+	if (n)
+		round_unlooked(k->r, "other namespaces than the config names",
+			"namespaces in the config of this source", paths);
+	for (i = 0; i < n; i++)
+		free((char *)(uintptr_t)paths[i]);
+	free(paths);
+}
+
 void kube_tell_hidden(struct kube *k)
 {
 	size_t i;
@@ -683,5 +713,6 @@ void kube_tell_hidden(struct kube *k)
 	round_hidden_clear(k->r);
 	for (i = 0; i < k->n_streams; i++)
 		tell_hidden_stream(k, &k->streams[i]);
+	tell_namespaces(k);
 	k->hidden = false;
 }

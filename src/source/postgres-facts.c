@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "io/pg.h"
 #include "source/postgres-sql.h"
 #include "source/source.h"
@@ -184,6 +185,32 @@ static void add_identifier(struct str *out, const char *name)
 	str_add_char(out, '"');
 }
 
+/* Only the locks of some databases are looked at. */
+static void tell_databases(struct postgres *p, struct round *r)
+{
+	const char **paths, *name;
+	struct str path;
+	size_t n = 0, i;
+
+	while (source_option_item(p->config, "databases", n))
+		n++;
+	if (!n)
+		return;
+	paths = xcalloc(n + 1, sizeof(*paths));
+	for (i = 0; i < n; i++) {
+		name = source_option_item(p->config, "databases", i);
+		str_init(&path, SIZE_MAX / 4);
+		text_escape(&path, name, strlen(name));
+		str_add_char(&path, ':');
+		paths[i] = str_take(&path);
+	}
+	round_unlooked(r, "locks of other databases than the config names",
+		"databases in the config of this source", paths);
+	for (i = 0; i < n; i++)
+		free((char *)(uintptr_t)paths[i]);
+	free(paths);
+}
+
 static void tell_hidden(struct postgres *p, struct round *r, const struct pg_moment *m)
 {
 	struct str remedy;
@@ -225,6 +252,7 @@ static void tell_hidden(struct postgres *p, struct round *r, const struct pg_mom
 		/* Which keys the rest are of is not known. */
 		round_hidden_rows(r, what, "the option rows", "", NULL);
 	}
+	tell_databases(p, r);
 	str_release(&remedy);
 }
 

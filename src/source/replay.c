@@ -130,6 +130,7 @@ static void read_hidden(struct replay_state *st, const struct json_node *list)
 		st->hidden[i].what = what ? what : xstrdup("");
 		st->hidden[i].remedy = replay_text_copy(json_node_get(item, "remedy"));
 		st->hidden[i].rows = replay_text_copy(json_node_get(item, "rows"));
+		st->hidden[i].chosen = replay_true(item, "chosen");
 		st->hidden[i].except = read_except(json_node_get(item, "except"));
 	}
 	st->head.hidden = st->hidden;

@@ -416,6 +416,8 @@ static const char *missing_words(const struct role_view *view, size_t i)
 			       : "is not known: its source can't be read now";
 	case SIGHT_STANDBY:
 		return "is not known: its source reads a standby, not the primary";
+	case SIGHT_OUTSIDE:
+		return "is not known: by its config its source does not look there";
 	case SIGHT_HIDDEN:
 		return "is not known: it is hidden from us";
 	default:
@@ -596,6 +598,8 @@ void story_source(struct prose *p, const struct model *m, const struct snapshot 
 	if (snap->self)
 		tell_findings(p, m, &snap->self->v, SEVERITY_INFO, SEVERITY_CRIT, whole);
 	for (i = 0; i < snap->n_hidden; i++) {
+		if (snap->hidden[i].chosen)
+			continue;
 		prose_add(p, STYLE_FINDING_WARN, "?", HANG, STYLE_TEXT, "can't be seen: %s",
 			snap->hidden[i].what);
 		if (snap->hidden[i].remedy)

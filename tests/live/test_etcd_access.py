@@ -91,6 +91,29 @@ class Password(unittest.TestCase):
         self.assertIn("etcdctl role grant-permission ROLE read --prefix=true", doctor)
 
     @on_each()
+    def test_what_is_not_looked_at_is_not_free(self, etcd):
+        """The config was made narrower, or a role's witness lies outside of it."""
+        etcd.put("elections/job/aa", "node-a", etcd.grant(60))
+        etcd.put("locks/job/bb", "", etcd.grant(60))
+        roles = "roles: {far: {witnesses: [ctl/locks/job]}, near: {witnesses: [ctl/elections/none]}}\n"
+        with Home(config(etcd)) as home:
+            home.baton("list", "--json")
+            home.write_config(config(etcd, "[{prefix: elections/, mechanism: election}]") + roles)
+            answer = home.baton("list", "--json").json
+            told = home.baton("show", "role/far").out
+            home.write_config(config(etcd))
+            again = home.baton("show", "ctl/locks/job", "--json").json
+        self.assertEqual([row["id"] for row in answer["singletons"]], ["ctl/elections/job"])
+        self.assertEqual((answer["sources"][0]["hidden"], answer["sources"][0]["findings"]), ([], []))
+        self.assertEqual([(role["state"], role["witnesses"][0]["sight"]) for role in answer["roles"]],
+                         [("UNKNOWN", "outside"), ("FREE", "absent")])
+        finding, = answer["roles"][0]["findings"]
+        self.assertEqual((finding["code"], finding["severity"]), ("hidden", "warn"))
+        self.assertIn("prefixes", finding["advice"])
+        self.assertIn("not looked at", told)
+        self.assertNotIn("released", [event["what"] for event in again["history"]])
+
+    @on_each()
     def test_what_another_user_saw_was_not_let_go(self, etcd):
         """The memory of what is held is not overruled by one who may not look there."""
         etcd.put("elections/job/aa", "node-a", etcd.grant(60))

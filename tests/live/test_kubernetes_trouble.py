@@ -323,6 +323,14 @@ class Rights(KubeTest):
         self.assertIn("ClusterRole that allows list and watch on leases", finding["advice"])
         self.assertIn("lab/lease/default/unseen hidden", home.baton("show", "role/far").out)
 
+    def test_a_namespace_that_is_not_looked_at_is_not_free(self):
+        home = self.home()
+        home.write_config("sources: {lab: {kind: kubernetes, namespaces: [billing]}}\nroles: {far: {witnesses: [lab/lease/default/unseen]}, near: {witnesses: [lab/lease/billing/none]}}\n")
+        answer = home.baton("list", "--json").json
+        self.assertEqual([(role["name"], role["state"], role["witnesses"][0]["sight"]) for role in answer["roles"]],
+                         [("far", "UNKNOWN", "outside"), ("near", "FREE", "absent")])
+        self.assertEqual(answer["sources"][0]["hidden"], [])
+
     def test_nothing_at_all(self):
         """An empty board would look like a quiet one."""
         home = self.home("nobody")

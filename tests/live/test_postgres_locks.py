@@ -264,6 +264,19 @@ sources:
         self.holder("1")
         self.assertNotIn("query", row(self.list(), "app:1", "orders")["holders"][0]["detail"])
 
+    def test_a_database_that_is_not_looked_at_is_not_free(self):
+        self.home.write_config(f"""
+sources:
+  orders: {{kind: postgres, conninfo: "{self.pg.conninfo('postgres')}", databases: [app]}}
+roles:
+  far: {{witnesses: ["orders/postgres:1"]}}
+  near: {{witnesses: ["orders/app:99"]}}
+""")
+        answer = self.list()
+        self.assertEqual([(role["name"], role["state"], role["witnesses"][0]["sight"]) for role in answer["roles"]],
+                         [("far", "UNKNOWN", "outside"), ("near", "FREE", "absent")])
+        self.assertEqual(source(answer, "orders")["hidden"], [])
+
     def test_ten_thousand_locks(self):
         self.session("app", app="hoarder").run("select count(pg_advisory_lock(i)) from generate_series(1, 10000) i")
         answer = self.agree()

@@ -177,7 +177,7 @@ static struct board *make_board(void)
 					   .remedy = "GRANT x",
 					   .rows = "lease/",
 					   .except = one },
-		{ .what = "that", .rows = "cronjob/", .except = two } };
+		{ .what = "that", .rows = "cronjob/", .except = two, .chosen = true } };
 	struct schedule *schedule = schedule_new("CRON_TZ=Etc/UTC 0 3 * * *", NULL, zone_load);
 	struct draft *d = draft_new();
 	struct verdict_draft v;

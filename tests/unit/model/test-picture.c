@@ -248,7 +248,10 @@ static void a_snapshot_has_its_own_texts(void **state)
 	char error[] = "cut off", what[] = "queries", remedy[] = "grant pg_read_all_stats",
 	     rows[] = "lease/", except[] = "lease/a/";
 	const char *parts[] = { except, "lease/b/", NULL };
-	const struct hidden hidden[] = { { what, remedy, rows, parts }, { .what = what } };
+	const struct hidden hidden[] = {
+		{ .what = what, .remedy = remedy, .rows = rows, .except = parts },
+		{ .what = what, .chosen = true }
+	};
 	const struct snapshot head = {
 		.source = "src", .kind = "test", .error = error, .hidden = hidden, .n_hidden = 2
 	};
@@ -268,6 +271,8 @@ static void a_snapshot_has_its_own_texts(void **state)
 	assert_string_equal(snap->hidden[0].except[1], "lease/b/");
 	assert_null(snap->hidden[0].except[2]);
 	assert_null(snap->hidden[1].except);
+	assert_false(snap->hidden[0].chosen);
+	assert_true(snap->hidden[1].chosen);
 	assert_null(snap->hidden[1].remedy);
 	assert_null(snap->hidden[1].rows);
 	assert_null(snap->server);
@@ -302,7 +307,7 @@ static void what_is_hidden_is_known_by_how_paths_begin(void **state)
 		/* Also where there are several. */
 		const char *const except[] = { "lease/z/", cases[i].except, NULL };
 		const struct hidden hidden[] = { { .what = "other" },
-			{ "these", NULL, cases[i].rows, except } };
+			{ .what = "these", .rows = cases[i].rows, .except = except } };
 		const struct snapshot snap = { .source = "s", .hidden = hidden, .n_hidden = 2 };
 
 		if (snapshot_hides(&snap, cases[i].id) != (cases[i].hides ? &hidden[1] : NULL))

@@ -140,8 +140,10 @@ static enum state judge(const struct side *x, const struct side *y)
 	static const char *const ids[] = { "s/1", "s/2" };
 	static const struct thresholds thresholds;
 	const struct role role = { .name = "r", .witnesses = ids, .n_witnesses = 2 };
-	const struct hidden hidden[] = { { "Leases in ops", "a Role", x->hides, NULL },
-		{ "Leases in ops", "a Role", y->hides, NULL } };
+	const struct hidden hidden[] = {
+		{ .what = "Leases in ops", .remedy = "a Role", .rows = x->hides },
+		{ .what = "Leases in ops", .remedy = "a Role", .rows = y->hides }
+	};
 	struct row *selves[] = { self_row(x), self_row(y) };
 	struct snapshot one = { .source = "s",
 		.state = x->source,

@@ -77,6 +77,16 @@ static void add(struct fixture *f, const char *key)
 	etcd_scope_add(&f->e, key, len, key[len] != '*');
 }
 
+/* What is told as hidden; behind it stands what the config leaves out. */
+static size_t hidden(const struct fixture *f)
+{
+	size_t n = 0;
+
+	while (n < f->r.n_hidden && !f->r.hidden[n].chosen)
+		n++;
+	return n;
+}
+
 static bool is_hidden(const struct fixture *f, const char *id)
 {
 	const struct snapshot snap = { .hidden = f->r.hidden, .n_hidden = f->r.n_hidden };
@@ -98,7 +108,10 @@ static void nothing_is_read_twice(void **state)
 	assert_string_equal(read_all(f, ""), "a/*,c*,");
 	assert_false(etcd_is_partial(&f->e));
 	etcd_tell_hidden(&f->e);
-	assert_int_equal(f->r.n_hidden, 0);
+	assert_int_equal(hidden(f), 0);
+	assert_true(is_hidden(f, "ctl/d/x"));
+	assert_false(is_hidden(f, "ctl/a/x"));
+	assert_false(is_hidden(f, "ctl/c"));
 }
 
 static void what_is_within_a_refused_range_is_read(void **state)
@@ -158,11 +171,20 @@ static void many_parts_are_counted(void **state)
 	for (size_t i = 1; i < 7; i++)
 		f->e.scopes[i].revision = 7;
 	etcd_tell_hidden(&f->e);
-	assert_int_equal(f->r.n_hidden, 1);
+	assert_int_equal(hidden(f), 1);
 	assert_string_equal(
 		f->r.hidden[0].what, "keys under a/, except a/1/, a/2/, a/3/, a/4/ and 2 more");
 	assert_false(is_hidden(f, "ctl/a/5/x"));
 	assert_true(is_hidden(f, "ctl/a/7"));
+}
+
+/* A built-in etcd. */
+static void without_scopes_nothing_is_left_out(void **state)
+{
+	struct fixture *f = *state;
+
+	etcd_tell_hidden(&f->e);
+	assert_int_equal(f->r.n_hidden, 0);
 }
 
 /* Servers from 3.4.26 and 3.5.9 on refuse to tell the keys on a lease. */
@@ -178,7 +200,7 @@ static void leases_that_may_not_be_looked_at_are_told_once(void **state)
 	assert_true(etcd_discover_take(&f->e, &two, &refused));
 	assert_true(etcd_is_partial(&f->e));
 	etcd_tell_hidden(&f->e);
-	assert_int_equal(f->r.n_hidden, 1);
+	assert_int_equal(hidden(f), 1);
 	assert_string_equal(f->r.hidden[0].what,
 		"2 leases with keys that may not be read: elections and locks on them are not "
 		"found");
@@ -195,6 +217,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_key_tells_nothing_of_candidates_below_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_parts_are_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			without_scopes_nothing_is_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			leases_that_may_not_be_looked_at_are_told_once, setup, teardown),
 	};
