@@ -246,15 +246,17 @@ void etcd_scopes_tell(struct etcd *e)
 void etcd_scopes_tell_rest(struct etcd *e)
 {
 	const char **paths;
-	size_t i;
+	size_t i, n = 0;
 
 	/* What discovery did not find is mostly free: a name that is remembered stays a row. And a
 	 * built-in etcd has no scopes: it is looked at as a whole. */
 	if (e->discover || !e->n_scopes)
 		return;
 	paths = xcalloc(e->n_scopes + 1, sizeof(*paths));
+	/* A single key is none of these, as in scope_parts. */
 	for (i = 0; i < e->n_scopes; i++)
-		paths[i] = rows_copy(&e->scopes[i]);
+		if (e->scopes[i].end)
+			paths[n++] = rows_copy(&e->scopes[i]);
 	round_unlooked(e->r, "other keys than the config names",
 		"prefixes or keys in the config of this source", paths);
 	parts_free(paths);

@@ -178,6 +178,20 @@ static void many_parts_are_counted(void **state)
 	assert_true(is_hidden(f, "ctl/a/7"));
 }
 
+/* A key alone is looked at as it is: of what stands below its name nothing is known. */
+static void below_a_key_nothing_is_looked_at(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, "c");
+	add(f, "d/*");
+	read_all(f, "");
+	etcd_tell_hidden(&f->e);
+	assert_int_equal(hidden(f), 0);
+	assert_true(is_hidden(f, "ctl/c/x"));
+	assert_false(is_hidden(f, "ctl/d/x"));
+}
+
 /* A built-in etcd. */
 static void without_scopes_nothing_is_left_out(void **state)
 {
@@ -217,6 +231,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_key_tells_nothing_of_candidates_below_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_parts_are_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(below_a_key_nothing_is_looked_at, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			without_scopes_nothing_is_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(
