@@ -421,9 +421,7 @@ static const char *missing_words(const struct role_view *view, size_t i)
 	case SIGHT_HIDDEN:
 		return "is not known: it is hidden from us";
 	default:
-		return snap->n_hidden
-			       ? "is not there: nobody holds it, it never was, or it can't be seen"
-			       : "is not there: nobody holds it, or it never was";
+		return "is not there: nobody holds it, or it never was";
 	}
 }
 

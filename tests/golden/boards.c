@@ -263,6 +263,27 @@ static struct snapshot *make_bare(const char *name, const char *kind, enum sourc
 				     .cost = { .round_trip_ms = TIME_UNKNOWN } });
 }
 
+/* Of which the config leaves other databases out: what it looks at can be seen all the same. */
+static struct snapshot *make_narrow(int64_t now_ms, int64_t now_us)
+{
+	static const char *const looked_at[] = { "app:", NULL };
+	static const struct hidden rest = {
+		.what = "other databases", .rows = "", .except = looked_at, .chosen = true
+	};
+	struct maker k;
+
+	maker_begin(&k, "orders", now_ms, now_us);
+	return maker_end(&k, &(struct snapshot){ .source = "orders",
+				     .kind = "postgres",
+				     .environment = "lab",
+				     .state = SOURCE_OK,
+				     .picture_ms = now_ms - 300,
+				     .error_since_us = TIME_UNKNOWN,
+				     .hidden = &rest,
+				     .n_hidden = 1,
+				     .cost = { .round_trip_ms = TIME_UNKNOWN } });
+}
+
 static const char *const close_books_witnesses[] = { "orders/app:(7,-9)", "ctl/elections/scheduler",
 	"kube/lease/close" };
 static const struct role boards_roles[] = { { .name = "close-books",
@@ -322,7 +343,7 @@ struct board *boards_make(const char *name, int64_t now_ms, int64_t now_us)
 	}
 	/* Of one witness of the role nothing was read yet, another is not there. */
 	if (strcmp(name, "role-unread") == 0) {
-		s[0] = make_bare("orders", "postgres", SOURCE_OK, NULL, now_ms, now_us);
+		s[0] = make_narrow(now_ms, now_us);
 		s[1] = make_bare("ctl", "etcd", SOURCE_CONNECTING, NULL, now_ms, now_us);
 		return compose(s, 2, 1, now_ms, now_us);
 	}
