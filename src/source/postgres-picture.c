@@ -132,8 +132,29 @@ static void tell_key(struct teller *t, const struct pg_lock *locks, size_t n)
 	round_put(t->r, draft_finish(t->d));
 }
 
-/* Keys that the config names and nobody holds are rows too. One without a database is shown in the
- * one we are in. Of more rows than were read, one that is not among them is no sign of that. */
+/* Whether its locks are among those that the config has us look at. */
+static bool is_looked_at(const struct postgres *p, const char *database)
+{
+	const char *item = source_option_item(p->config, "databases", 0);
+	size_t i;
+
+	for (i = 1; item && strcmp(item, database) != 0; i++)
+		item = source_option_item(p->config, "databases", i);
+	return item || i == 1;
+}
+
+/* Where a key is shown that nobody holds. One that is named without a database: in the one we are
+ * in, or else in the first that is looked at. */
+static const char *free_database(const struct postgres *p, const struct pg_named *named)
+{
+	if (named->database)
+		return named->database;
+	return is_looked_at(p, p->facts.database) ? p->facts.database
+						  : source_option_item(p->config, "databases", 0);
+}
+
+/* Keys that the config names and nobody holds are rows too. Of more rows than were read, one that
+ * is not among them is no sign of that; nor is it where nothing is looked at. */
 static void tell_free_names(struct teller *t)
 {
 	size_t i, len;
@@ -142,9 +163,9 @@ static void tell_free_names(struct teller *t)
 		return;
 	for (i = 0; i < t->p->n_named; i++) {
 		const struct pg_named *named = &t->p->named[i];
-		const char *database = named->database ? named->database : t->p->facts.database;
+		const char *database = free_database(t->p, named);
 
-		if (!named->known || t->named_seen[i])
+		if (!named->known || t->named_seen[i] || !is_looked_at(t->p, database))
 			continue;
 		len = strlen(database);
 		write_path(t, database, len, named->key);

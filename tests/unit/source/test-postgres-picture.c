@@ -6,6 +6,7 @@
 #include "fake-round.h"
 #include "pg-answers.h"
 #include "io/pg-inside.h"
+#include "io/yaml.h"
 #include "source/postgres.h"
 #include "tests/unit/unit.h"
 
@@ -531,6 +532,35 @@ static void what_is_beyond_the_cap_is_not_free(void **state)
 	s->p.n_named = 0;
 }
 
+/* Where nothing is looked at nothing is known to be free. */
+static void a_name_in_a_database_that_is_left_out_is_not_free(void **state)
+{
+	struct stage *s = *state;
+	const struct key_name names[] = { { NULL, "bigint", "1", "any" },
+		{ "app", "bigint", "2", "ours" }, { "other", "bigint", "3", "elsewhere" } };
+	struct yaml_node *options = yaml_new(YAML_MAP, NULL), *list = yaml_new(YAML_LIST, NULL);
+	struct pg_named named[3];
+	struct err err;
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		assert_int_equal(pg_named_make(&names[i], &named[i], &err), 0);
+	yaml_list_add(list, yaml_new(YAML_SCALAR, "other"));
+	yaml_map_add(options, "databases", list);
+	s->config.options = options;
+	s->p.named = named;
+	s->p.n_named = 3;
+	tell(s, begin_with(0));
+	assert_int_equal(s->r.n_rows, 2);
+	assert_non_null(fake_round_row(&s->r, "other:3"));
+	/* One that names none is shown where it would be seen. */
+	assert_non_null(fake_round_row(&s->r, "other:1"));
+	for (i = 0; i < 3; i++)
+		free(named[i].database);
+	s->p.n_named = 0;
+	yaml_node_free(options);
+}
+
 #define ON_STAGE(test) cmocka_unit_test_setup_teardown(test, stage_open, stage_close)
 
 int main(void)
@@ -551,6 +581,7 @@ int main(void)
 		ON_STAGE(only_what_changed_is_told_again),
 		ON_STAGE(what_is_beyond_the_cap_was_not_let_go),
 		ON_STAGE(what_is_beyond_the_cap_is_not_free),
+		ON_STAGE(a_name_in_a_database_that_is_left_out_is_not_free),
 		ON_STAGE(a_new_connection_tells_everything),
 		ON_STAGE(equal_facts_have_equal_hashes),
 		ON_STAGE(a_database_that_is_renamed_moves_its_rows),
