@@ -304,12 +304,16 @@ static void draft_cut_details(struct draft *d, struct draft_claim *c, size_t fro
 static void draft_end_claim(struct draft *d)
 {
 	struct draft_claim *c = d->last == LAST_CLAIM ? &d->claims[d->n_claims - 1] : NULL;
-	const struct draft_detail *own = c ? d->details + c->details.first : NULL;
-	const char *key = c ? d->texts.s + c->key : NULL;
+	const struct draft_detail *own;
+	const char *key;
 	uint8_t by_key;
 	size_t n = 1;
 
-	if (!c || !c->details.n || own->id != DETAIL_KEY || own->hidden || d->texts.full)
+	if (!c || !c->details.n || d->texts.full)
+		return;
+	own = &d->details[c->details.first];
+	key = d->texts.s + c->key;
+	if (own->id != DETAIL_KEY || own->hidden)
 		return;
 	by_key = draft_key_follows(d, c, own);
 	if (n < c->details.n && own[n].id == DETAIL_CREATE_REVISION && !own[n].hidden &&

@@ -386,6 +386,24 @@ static void what_few_have_takes_nothing_of_the_others(void **state)
 	singleton_unref(named);
 }
 
+/* Of a new draft: there is no room for details yet. */
+static void claims_may_have_no_details(void **state)
+{
+	struct draft *d = *state;
+	struct details details;
+	struct singleton *s;
+
+	draft_begin(d, MECH_ETCD_ELECTION, "ctl", "elections/a", 11);
+	draft_claim(d, CLAIM_HOLDER, "node-a", 6, "rev:7");
+	draft_claim(d, CLAIM_WAITER, "node-b", 6, "rev:8");
+	s = draft_finish(d);
+	details_init(&details);
+	details_of_claim(&details, s, &s->claims[1]);
+	assert_int_equal(details.n, 0);
+	details_release(&details);
+	singleton_unref(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +415,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_row_has_room_for_role_and_findings, make_draft, free_draft),
 		cmocka_unit_test_setup_teardown(one_draft_makes_many, make_draft, free_draft),
+		cmocka_unit_test_setup_teardown(claims_may_have_no_details, make_draft, free_draft),
 		cmocka_unit_test_setup_teardown(
 			only_facts_count_in_the_hash, make_draft, free_draft),
 		cmocka_unit_test_setup_teardown(
