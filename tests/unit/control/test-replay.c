@@ -82,6 +82,7 @@ static void every_run(struct draft *d, enum run_state state)
 		.state = state,
 		.listed = TRI_NO,
 		.manual = state == RUN_FAILED,
+		.unseen = state == RUN_FAILED,
 		.attempts = 3,
 		.slot_us = NOW_US - 60000000,
 		.created_us = NOW_US - 59000000,

@@ -116,6 +116,18 @@ static void a_run_is_open_until_both_say_it_is_over(void **state)
 	assert_true(run_is_open(&run));
 }
 
+/* Its record is over, and its pods are hidden: it may live, and is no sign that it works. */
+static void a_run_that_is_unseen_may_live(void **state)
+{
+	struct run run = run_of(RUN_FAILED, NULL, 0);
+
+	(void)state;
+	run.unseen = true;
+	run.alive = run_alive(&run);
+	assert_int_equal(run.alive, TRI_UNKNOWN);
+	assert_false(run_is_open(&run));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +135,7 @@ int main(void)
 		cmocka_unit_test(a_pod_lives_by_its_facts),
 		cmocka_unit_test(a_run_lives_by_its_pods),
 		cmocka_unit_test(a_run_is_open_until_both_say_it_is_over),
+		cmocka_unit_test(a_run_that_is_unseen_may_live),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
