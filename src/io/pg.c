@@ -755,17 +755,36 @@ static void drop_notifications(struct pg *pg)
 		PQfreemem(note);
 }
 
+/*
+ * What the server gives as its reason, for the caller to free. From 16 on which attribute or role a
+ * privilege takes stands in the detail only (src/backend/storage/ipc/signalfuncs.c and others); of
+ * other refusals the detail may tell what is in a table.
+ */
+static char *reason_of(const PGresult *result, const char *state)
+{
+	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *detail = strcmp(state, "42501") == 0
+				     ? PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL)
+				     : NULL;
+	struct str reason;
+
+	str_init(&reason, PG_ANSWER_MAX);
+	str_add(&reason, text ? text : "no reason given");
+	if (detail)
+		str_addf(&reason, ": %s", detail);
+	return str_take(&reason);
+}
+
 static int refused(struct pg *pg, const PGresult *result, struct err *err)
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-	const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 	char *copy;
 	int rc;
 
 	if (!state)
 		return lost(pg, err);
 	strncpy(pg->sqlstate, state, 5);
-	copy = xstrdup(text ? text : "no reason given");
+	copy = reason_of(result, state);
 	mask(copy, PQpass(pg->conn));
 	rc = pg_explain_statement(pg->sqlstate, copy, pg->place, pg_user(pg), err);
 	free(copy);

@@ -9,6 +9,7 @@ with CI=true it is a failure.
         rows = home.baton("list", "--json").json["singletons"]
 
 Run one file alone from the top of the tree: BATON=build/src/baton PYTHONPATH=tests python3 tests/live/test_x.py
+BATON_POSTGRES names the folder of another PostgreSQL's programs (postgres, initdb, pg_ctl), to run them on that version.
 """
 
 from .drive import Drive

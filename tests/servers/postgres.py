@@ -28,8 +28,9 @@ def _version_key(path):
 
 
 def bin_folders():
-    """Newest first."""
-    return sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=_version_key, reverse=True)
+    """Newest first; before all the one that BATON_POSTGRES names, so that the tests can be run on another version."""
+    named = [os.environ["BATON_POSTGRES"]] if os.environ.get("BATON_POSTGRES") else []
+    return named + sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=_version_key, reverse=True)
 
 
 def program(name):
