@@ -6,6 +6,10 @@ unit_tests += tests/bin/test-base-map
 tests_bin_test_base_map_SOURCES = tests/unit/base/test-map.c tests/unit/unit.h
 tests_bin_test_base_map_LDADD = $(BASE_TEST_LIBS)
 
+unit_tests += tests/bin/test-base-mix
+tests_bin_test_base_mix_SOURCES = tests/unit/base/test-mix.c tests/unit/unit.h
+tests_bin_test_base_mix_LDADD = $(BASE_TEST_LIBS)
+
 unit_tests += tests/bin/test-base-text
 tests_bin_test_base_text_SOURCES = tests/unit/base/test-text.c tests/unit/unit.h
 tests_bin_test_base_text_LDADD = $(BASE_TEST_LIBS)
