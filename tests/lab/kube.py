@@ -1,6 +1,7 @@
 """The lab's Kubernetes: CronJobs under each policy, in each kind of trouble, and Leases with real contenders."""
 
 import sys
+import time
 
 from servers import ControlPlane, Kubelet, Kubelets, Node, wait_until
 
@@ -63,7 +64,8 @@ class KubeLab:
     def cronjob(self, name, policy, *runs, **spec):
         """runs: how many minutes ago a slot was that still runs. The schedule goes on once they stand."""
         self.plane.make_cronjob(name, policy=policy, suspend=bool(runs) or spec.pop("suspend", False), **spec)
-        jobs = [self.plane.make_run(name, ago) for ago in runs]
+        now = time.time()
+        jobs = [self.plane.make_run(name, ago, now=now) for ago in runs]
         if runs:
             self.plane.admin.patch("cronjobs", name, {"spec": {"suspend": False}}, "default")
         return jobs

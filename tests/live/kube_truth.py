@@ -101,7 +101,8 @@ class KubeTest(unittest.TestCase):
     def seeded(self, name, *minutes_ago, policy="Allow", schedule=FAR, run=True, **spec):
         """A CronJob with a run of each of these slots, and their pods running; returns the Jobs."""
         self.plane.make_cronjob(name, schedule, policy, **spec)
-        jobs = [self.plane.make_run(name, ago) for ago in minutes_ago]
+        now = time.time()
+        jobs = [self.plane.make_run(name, ago, now=now) for ago in minutes_ago]
         for job in jobs if run else ():
             self.kubelet.run(self.pod_of(job))
         return jobs

@@ -66,9 +66,9 @@ class Case(unittest.TestCase):
         """Suspended, so that no slot of the wall clock mixes in."""
         return self.plane.make_cronjob(name, policy=policy, **{"suspend": True, **spec})
 
-    def running(self, cronjob, minutes_ago):
+    def running(self, cronjob, minutes_ago, now=None):
         """A run of it whose pod works; its Job."""
-        job = self.plane.make_run(cronjob, minutes_ago)
+        job = self.plane.make_run(cronjob, minutes_ago, now=now)
         uid = job["metadata"]["uid"]
         pod = wait_until(lambda: [pod for pod in self.plane.pods_of(job["metadata"]["name"])
                                   if pod["metadata"]["ownerReferences"][0]["uid"] == uid])[0]
@@ -198,7 +198,8 @@ class CronJobs(Case):
 
     def test_a_run_of_the_same_name_is_never_hit(self):
         self.cronjob("renamed")
-        job = self.running("renamed", 5)
+        now = time.time()
+        job = self.running("renamed", 5, now)
         row = "kube/cronjob/default/renamed"
         key = f"uid:{job['metadata']['uid']}"
         self.show(row)
@@ -206,14 +207,15 @@ class CronJobs(Case):
             self.kubelet.end(pod)
         self.api.delete("jobs", job["metadata"]["name"], "default", propagationPolicy="Background")
         wait_until(lambda: self.api.find("jobs", job["metadata"]["name"], "default") is None)
-        again = self.running("renamed", 5)
+        again = self.running("renamed", 5, now)
         self.assertEqual(again["metadata"]["name"], job["metadata"]["name"])
         self.assertEqual(self.act("release", row, key, code=11)["outcome"], "changed")
         self.assertFalse(self.deleting(again))
 
     def test_keep_one_ends_all_others(self):
         self.cronjob("twice")
-        jobs = [self.running("twice", n) for n in (7, 5, 3)]
+        now = time.time()
+        jobs = [self.running("twice", n, now) for n in (7, 5, 3)]
         row = "kube/cronjob/default/twice"
         wait_until(lambda: self.show(row)["state"] == "DUPLICATE")
         said = self.act("keep-one", row, jobs[1]["metadata"]["name"])

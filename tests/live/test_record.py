@@ -357,7 +357,8 @@ class Cluster(KubeTest):
             "restartPolicy": "Never", "serviceAccountName": "bongo-account",
             "containers": [{"name": "gerenuk", "image": "registry.dikdik.example/oryx:7"}]}}, "backoffLimit": 2}
         self.plane.make_cronjob("impala-nightly", FAR, "Allow", namespace="quagga-space", job=job, timeZone="Europe/Berlin")
-        jobs = [self.plane.make_run("impala-nightly", ago, "quagga-space") for ago in (2, 1)]
+        now = time.time()
+        jobs = [self.plane.make_run("impala-nightly", ago, "quagga-space", now) for ago in (2, 1)]
         names = {"quagga", "okapi", "zebra-node", "impala", "zorilla", "kudu", "eland", "bongo", "gerenuk", "dikdik", "oryx", "lab/",
                  "127.0.0.1", str(self.plane.port), "default", "kube-system", "nyala", "saiga", "baton/"}
         for each in jobs:

@@ -444,13 +444,14 @@ class ControlPlane:
         return self.admin.create("jobs", {"metadata": metadata, "spec": {
             "backoffLimit": 0, "template": {"spec": pod_spec()}, **spec}})
 
-    def make_run(self, cronjob, minutes_ago, namespace="default"):
+    def make_run(self, cronjob, minutes_ago, namespace="default", now=None):
         """
         A run as the controller would have made it for a slot that is past: the Job, its place in status.active, and the
-        last schedule. Returns the Job.
+        last schedule. Returns the Job. Whoever makes several gives the time that they are counted from: a minute may end in
+        between.
         """
         owner = self.admin.get("cronjobs", cronjob, namespace)
-        minute = int(time.time() // 60) - minutes_ago
+        minute = int((now or time.time()) // 60) - minutes_ago
         job = self.make_job(f"{cronjob}-{minute}", namespace, owner,
                             {"batch.kubernetes.io/cronjob-scheduled-timestamp": rfc3339(minute * 60)},
                             **owner["spec"]["jobTemplate"]["spec"])

@@ -189,12 +189,13 @@ static void and_of_what_is_changed(void **state)
 /* Objects of a few names, which stand in them again and again. */
 static void add_object(struct str *s, uint64_t *seed, int depth)
 {
+	static const char letters[] = "abcdefghijklmnopqrstuvwx";
 	size_t n = unit_pick(seed, 8) ? unit_pick(seed, 8) : unit_pick(seed, 80), i;
 
 	str_add(s, "{");
 	for (i = 0; i < n; i++) {
 		str_addf(s, "%s\"%.*s\":", i ? "," : "", (int)(1 + unit_pick(seed, 3)),
-			"abcdefghijklmnopqrstuvwx" + unit_pick(seed, n < 8 ? 3 : 20));
+			&letters[unit_pick(seed, n < 8 ? 3 : 20)]);
 		if (depth < 4 && unit_pick(seed, 3) == 0)
 			add_object(s, seed, depth + 1);
 		else
