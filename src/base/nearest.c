@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+enum {
+	WORD_SHOWN = 256 /* bytes of a word */
+};
+
 /* In a long word more is mistyped, and in a very long one not more than that. */
 static size_t nearest_limit(size_t len)
 {
@@ -60,7 +64,9 @@ void nearest_tell(const struct nearest *nearest, size_t max, struct str *out)
 
 	for (i = 0; i < n; i++) {
 		str_add(out, i == 0 ? "; did you mean " : i + 1 < n ? ", " : " or ");
-		str_addf(out, "'%s'", nearest->words[i]);
+		str_add_char(out, '\'');
+		text_escape_again(out, nearest->words[i], WORD_SHOWN);
+		str_add_char(out, '\'');
 	}
 	if (n)
 		str_add_char(out, '?');

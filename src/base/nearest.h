@@ -28,7 +28,8 @@ void nearest_put(struct nearest *nearest, const char *word, size_t distance);
 
 /*
  * Adds "; did you mean 'a'?" or "; did you mean 'a' or 'b'?" to out, at most max words, or nothing
- * when nothing is near. Words must be sanitised.
+ * when nothing is near. They may come from a file: what is not printable is escaped, and long ones
+ * are cut.
  */
 void nearest_tell(const struct nearest *nearest, size_t max, struct str *out);
 

@@ -50,6 +50,16 @@ static void test_parts(void **state)
 	expect("il", words, 2, 3, "");
 }
 
+/* Words of a file may hold anything. */
+static void test_what_is_not_printable_is_escaped(void **state)
+{
+	static const char *const words[] = { "s\tttle", "a\\b\033[2J" };
+
+	(void)state;
+	expect("settle", words, 1, 1, "; did you mean 's\\x09ttle'?");
+	expect("a\\b", words + 1, 1, 1, "; did you mean 'a\\b\\x1b[2J'?");
+}
+
 /* The three nearest of many, the nearest first, whatever the order they come in. */
 static void test_order(void **state)
 {
@@ -76,6 +86,7 @@ static void test_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_not_printable_is_escaped),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_order),
