@@ -429,7 +429,7 @@ static void watch_event(
 
 	struct etcd_scope *scope = watch_scope(e, a->watch_id);
 
-	if (!scope)
+	if (!scope || event->kv.mod_revision <= scope->begun)
 		return;
 	/* Events come in the order of their revisions, and an answer holds all of the last one's.
 	 */
@@ -488,8 +488,12 @@ void etcd_watch_more(struct etcd *e)
 		if (s->denied || s->watch_id || !s->revision)
 			continue;
 		s->watch_id = ++e->next_watch_id;
+		/* From what is known, and not from behind it: as long as a watch's start lies in
+		 * the future newer servers don't answer how far it is (etcd's pull request 20229),
+		 * and where nothing is written it would look dead. */
+		s->begun = s->revision;
 		etcd_watch_create(e->watch, s->watch_id, s->key, s->key_len, s->end, s->end_len,
-			s->revision + 1, false);
+			s->begun, false);
 	}
 }
 

@@ -53,6 +53,7 @@ struct etcd_scope {
 	size_t prefix_len; /* of key, that all its keys begin with: 0 for the whole key space */
 	int64_t watch_id;  /* 0: none */
 	int64_t revision;  /* up to which its keys are known; 0: not read */
+	int64_t begun;     /* the same when its watch began: what that tells of it is known */
 	bool denied;
 	bool spared; /* a wider one that is read has its keys */
 };

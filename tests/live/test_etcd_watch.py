@@ -58,6 +58,18 @@ class Watch(unittest.TestCase):
             seen.leader("node-b")
 
     @on_each()
+    def test_where_nothing_is_written_nothing_is_wrong(self, etcd):
+        """Newer servers do not tell how far a watch is that begins behind the last revision."""
+        etcd.put("elections/job/aa", "node-a")
+        with Watching(config(etcd)) as seen:
+            seen.leader("node-a")
+            time.sleep(15)  # longer than a watch may be silent that was asked
+            etcd.delete("elections/job/aa")
+            etcd.put("elections/job/bb", "node-b")
+            seen.leader("node-b")
+            self.assertEqual([line["source"]["state"] for _, line in list(seen.lines) if line.get("event") == "source"], ["ok"])
+
+    @on_each()
     def test_a_cut_connection_resumes_where_it_was(self, etcd):
         etcd.put("elections/job/aa", "node-a")
         proxy = Proxy(etcd.port)
