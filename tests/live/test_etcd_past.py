@@ -74,11 +74,11 @@ class Budget(unittest.TestCase):
 
     @on_each()
     def test_what_runs_out_is_looked_at_again(self, etcd):
-        lease = etcd.grant(6)
+        lease = etcd.grant(12)
         etcd.put(f"elections/job/{lease_hex(lease)}", "me", lease)
-        _, requests = poll(etcd, 7, more=", history: 0")
-        # One more in turn every other second; the rest is for the last third of the lease.
-        self.assertGreaterEqual(sum(requests[1:]), 5, requests)
+        _, requests = poll(etcd, 12, more=", history: 0")
+        # In turn it is every other second, six times at most; the rest is for the last third of the lease.
+        self.assertGreaterEqual(sum(requests[1:]), 7, requests)
 
 
 if __name__ == "__main__":
