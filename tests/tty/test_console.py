@@ -459,7 +459,8 @@ class Acts(Case):
     """The verbs of a row, and the window that stands between them and the servers."""
 
     def menu(self, p):
-        p.wait("by need").keys("j").wait("ctl/elections/billing")
+        # Not the last line: a message may stand there for a while.
+        p.wait("SINGLETON").keys("j").wait("ctl/elections/billing")
         p.keys("a").wait("Enter chooses")
         return p
 
