@@ -1,20 +1,29 @@
 #include "config.h"
 
 #include "base/err.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+/* Longer than what is kept of it, so that the cut is made where a character ends. */
+enum {
+	RAW_MAX = ERR_TEXT_MAX + 8
+};
+
 int err_set(struct err *err, enum err_code code, const char *fmt, ...)
 {
 	if (err) {
+		char raw[RAW_MAX];
 		va_list ap;
 
 		va_start(ap, fmt);
-		err->code = code;
-		vsnprintf(err->text, sizeof(err->text), fmt, ap);
+		if (vsnprintf(raw, sizeof(raw), fmt, ap) < 0)
+			raw[0] = '\0';
 		va_end(ap);
+		err->code = code;
+		text_fit(err->text, sizeof(err->text), raw);
 	}
 	return code;
 }
@@ -22,7 +31,7 @@ int err_set(struct err *err, enum err_code code, const char *fmt, ...)
 int err_prefix(struct err *err, const char *fmt, ...)
 {
 	char head[ERR_TEXT_MAX / 2];
-	char tail[ERR_TEXT_MAX];
+	char raw[ERR_TEXT_MAX * 2];
 	va_list ap;
 
 	if (!err)
@@ -30,9 +39,8 @@ int err_prefix(struct err *err, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(head, sizeof(head), fmt, ap);
 	va_end(ap);
-	memcpy(tail, err->text, sizeof(tail));
-	if (snprintf(err->text, sizeof(err->text), "%s: %s", head, tail) < 0)
-		err->text[0] = '\0';
+	snprintf(raw, sizeof(raw), "%s: %s", head, err->text);
+	text_fit(err->text, sizeof(err->text), raw);
 	return err->code;
 }
 

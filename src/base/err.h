@@ -37,7 +37,9 @@ struct err {
 
 /*
  * Fills err (which may be NULL) and returns the code, so that `return err_set(...)` reads well. The
- * text is cut at the buffer's end. Texts from a server must be sanitised by the caller (text.h).
+ * text is cut at the buffer's end, and is plain text on one line whatever the words in it hold:
+ * what is not printable becomes \xNN. Texts from a server are still to be sanitised by the caller
+ * (text.h), which tells a backslash of theirs from one of ours.
  */
 int err_set(struct err *err, enum err_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -249,6 +249,25 @@ void text_escape_again(struct str *out, const char *s, size_t max_bytes)
 		str_add(out, "...");
 }
 
+void text_fit(char *buf, size_t size, const char *text)
+{
+	struct str clean;
+	const char *from = text;
+	size_t len = strlen(text);
+
+	str_init(&clean, 4 * len);
+	if (text_plain(text, len) != len) {
+		text_escape_again(&clean, text, len);
+		from = clean.s;
+		len = clean.len;
+	}
+	if (len >= size)
+		len = text_cut(from, size - 1);
+	memcpy(buf, from, len);
+	buf[len] = '\0';
+	str_release(&clean);
+}
+
 void text_escape_cut(struct str *out, const void *bytes, size_t len, size_t max_bytes)
 {
 	size_t cut = len > max_bytes ? text_cut(bytes, max_bytes) : len;

@@ -38,6 +38,10 @@ const char *text_shown(char *buf, size_t size, const char *text);
  */
 void text_escape_again(struct str *out, const char *s, size_t max_bytes);
 
+/* The same of a whole text into a buffer of size bytes, cut at the end of a character so that it
+ * fits. */
+void text_fit(char *buf, size_t size, const char *text);
+
 /*
  * Takes back what text_escape wrote. Returns 0, or ERR_USAGE for an escape that it never writes
  * (out holds garbage).

@@ -238,11 +238,11 @@ static void check_json(
 	str_release(&summary);
 }
 
-/* What is wrong with the config, on one line: the rest of a longer text is for a person. */
+/* What is wrong with the config: on one line, as every error's text. */
 static int check_misconfigured(const struct err *err, struct out *out)
 {
 	out_text(out, "BATON UNKNOWN - ");
-	out_mem(out, err->text, strcspn(err->text, "\n"));
+	out_text(out, err->text);
 	out_char(out, '\n');
 	return cli_close(out, CHECK_UNKNOWN);
 }

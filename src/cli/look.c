@@ -57,9 +57,11 @@ static int look_nothing(const struct look *look, struct err *err)
 	if (looked_for && !look->quiet)
 		fputs(looked_for, stderr);
 	return err_set(err, ERR_CONFIG, "%s",
-		!looked_for   ? "the config names no source"
-		: look->quiet ? looked_for
-			      : "");
+		!looked_for ? "the config names no source"
+		: look->quiet
+			? "no source to look at: there is no config that names one, nor do PG*, "
+			  "ETCDCTL_* or KUBECONFIG (`baton list` tells what was looked for)"
+			: "");
 }
 
 /* The moment of the record that is asked for. */

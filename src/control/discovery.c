@@ -8,6 +8,7 @@
 #include "io/yaml.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,9 +186,11 @@ void discovery_explain(const char *config_path, bool there, struct str *out)
 	bool kubernetes = source_kind("kubernetes");
 
 	str_add(out, "No source to look at. Looked for:\n");
-	str_addf(out, "  a config file     %s: %s\n",
+	str_add(out, "  a config file     ");
+	text_escape_again(out,
 		config_path ? config_path : "baton/config.yaml in XDG_CONFIG_HOME or HOME/.config",
-		there ? "names no source" : "not there");
+		PATH_MAX);
+	str_addf(out, ": %s\n", there ? "names no source" : "not there");
 	str_add(out, "  PostgreSQL        PGHOST, PGHOSTADDR, PGSERVICE, PGDATABASE or PGPORT: "
 		     "none is set\n"
 		     "  etcd              ETCDCTL_ENDPOINTS: not set\n");

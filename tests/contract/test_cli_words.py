@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -61,6 +62,26 @@ class Words(unittest.TestCase):
             done = self.home.baton(*args)
             self.assertEqual((done.code, done.err), (3, ""), done)
             self.assertRegex(done.out, r"\ABATON UNKNOWN - [^\n]+\n\Z")
+            self.assertNotIn("\\x", done.out)
+
+    def test_names_from_outside_are_told_as_plain_text(self):
+        """A terminal obeys what it is sent: no message holds an escape, whoever chose the words."""
+        bad = "x\x1b[31m\ty\u202e"
+        shown = r"x\x1b[31m\x09y\xe2\x80\xae"
+        path = self.home.folder / "world.yaml"
+        with open(path, "w", encoding="utf-8") as out:
+            out.write('sources: [{name: f, shows: {fleet: all}}]\ntitle: T\nabout: A\nstart: "2026-03-03T22:40:00Z"\nseed: 1\nworld:\n'
+                      f"  processes: [{{name: p, machine: {json.dumps(bad)}, about: p}}]\n")
+        for args, wanted in (((bad,), 2), (("list", "--source", bad), 2), (("train", path), 1),
+                             (("train", bad), 1), (("list", "--replay", bad), 1), (("list", "--config", bad), 1),
+                             (("show", "a/" + bad), 0)):
+            done = self.home.baton(*args)
+            self.assertNotEqual(done.code, 0, done)
+            self.assertEqual(re.findall(r"[^\n -~]", done.out + done.err), [], done)
+            if wanted:
+                self.assertIn(shown, done.err)
+        done = self.home.baton("list", env={"HOME": self.home.folder / bad, "XDG_CONFIG_HOME": ""})
+        self.assertIn(shown, done.err)
 
     def test_version_and_help(self):
         for args in (("version",), ("--version",), ("-V",), ("list", "--version")):

@@ -69,3 +69,7 @@ tests_bin_test_base_moment_LDADD = $(BASE_TEST_LIBS)
 unit_tests += tests/bin/test-base-varint
 tests_bin_test_base_varint_SOURCES = tests/unit/base/test-varint.c tests/unit/unit.h
 tests_bin_test_base_varint_LDADD = $(BASE_TEST_LIBS)
+
+unit_tests += tests/bin/test-base-err
+tests_bin_test_base_err_SOURCES = tests/unit/base/test-err.c tests/unit/unit.h
+tests_bin_test_base_err_LDADD = $(BASE_TEST_LIBS)
