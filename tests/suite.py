@@ -8,7 +8,9 @@ import threading
 import time
 
 LINE = re.compile(r"^(not )?ok\b\s*\d*\s*-?\s*(.*)$")
-FAILED = re.compile(r"^(not ok\b|FAIL:|ERROR:|\[ +(ERROR|LINE) +\]|# .*(: error: |Error: )|make.*\*\*\*)")
+FAILED = re.compile(r"^(not ok\b|FAIL:|ERROR:|\[ +(ERROR|LINE) +\]|# .*(: error: |Error: )|make.*\*\*\*"
+                    r"|==\d+==\s*ERROR|SUMMARY: |\s+#\d+ 0x\w+ in (?!fuzzer::|__)|.*: runtime error: |\S+ \(base64\): )")
+WIDEST = 8000  # an input that a fuzzer found, as text
 SKIP = re.compile(r"#\s*skip\b", re.I)
 PLAN = re.compile(r"^1\.\.(\d+)")
 
@@ -115,10 +117,12 @@ class Suite:
     def failed_lines(self, most=20):
         """Which tests failed, and with what words; else how its output ends."""
         found = [line for line in self.output.splitlines() if FAILED.match(line)]
-        return found[:most] or self.output.splitlines()[-most:]
+        return [line[:WIDEST] for line in found[:most] or self.output.splitlines()[-most:]]
 
     def _failures(self):
-        lines = self.output.splitlines()
+        """All of it, what failed before the rest: who keeps but the beginning of a log still has the reason."""
+        first = self.failed_lines()
+        lines = [*first, "", *self.output.splitlines()] if first else self.output.splitlines()
         if len(lines) > 400:
             lines = lines[:100] + [f"... {len(lines) - 400} lines left out ..."] + lines[-300:]
         return "\n".join("     | " + line for line in lines)
