@@ -863,6 +863,11 @@ int rest_run(struct rest_client *c, struct rest_call *call, const struct rest_wa
 	return 0;
 }
 
+bool rest_shares(const struct rest_client *c)
+{
+	return !c->http1;
+}
+
 bool rest_busy(const struct rest_client *c)
 {
 	return c->n_busy > 0;

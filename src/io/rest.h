@@ -165,6 +165,9 @@ int rest_run(struct rest_client *c, struct rest_call *call, const struct rest_wa
 	struct err *err);
 /* Fills err with what a caller waits for whose own time is up: of the call that waits longest. */
 int rest_late(const struct rest_client *c, struct err *err);
+/* Whether calls share a connection. Where they don't (HTTP/1.1; known of a server with TLS from its
+ * first answer on) each watch takes one for itself, of a few that there are. */
+bool rest_shares(const struct rest_client *c);
 /* Whether any call is in flight that is no watch. */
 bool rest_busy(const struct rest_client *c);
 

@@ -314,6 +314,40 @@ static void leases_known(const struct kube_stream *s, int64_t seen_ms)
 		kube_store_leases_known(s->k->store, s->ns, seen_ms);
 }
 
+static bool is_lease(const struct kube_stream *s)
+{
+	return s->resource->kind == KUBE_LEASES;
+}
+
+/* Whether it is to be watched, by and by. */
+static bool stream_will_watch(const struct kube_stream *s)
+{
+	return !s->unwatched &&
+	       (s->state == STREAM_IDLE || s->state == STREAM_LISTING || s->state == STREAM_LISTED);
+}
+
+/*
+ * Where each watch takes a connection, and there are few, most are left for lists and questions: a
+ * list that waits for one behind watches, which end in minutes, would wait for longer than a poll.
+ * Leases matter most by the second: what they will need is kept for them.
+ */
+static bool watch_has_room(const struct kube_stream *s)
+{
+	const struct kube *k = s->k;
+	size_t i, n = 0;
+
+	if (rest_shares(k->client))
+		return true;
+	for (i = 0; i < k->n_streams; i++) {
+		const struct kube_stream *o = &k->streams[i];
+
+		if (o != s && (o->state == STREAM_WATCHING ||
+				      (!is_lease(s) && is_lease(o) && stream_will_watch(o))))
+			n++;
+	}
+	return n < KUBE_WATCHES_FEW;
+}
+
 /* It can't be watched for now: it is listed now and then. */
 static void stream_unwatch(struct kube_stream *s)
 {
@@ -699,8 +733,12 @@ static int stream_step(struct kube_stream *s, struct err *err)
 	case STREAM_LISTED:
 		if (round_one_shot(s->k->r))
 			return 0;
-		if (!s->unwatched)
+		if (!s->unwatched && watch_has_room(s))
 			return watch_begin(s, err);
+		if (!s->unwatched) {
+			s->starved = true;
+			stream_unwatch(s);
+		}
 		if (now_ms - s->begun_ms >= KUBE_UNWATCHED_EVERY_MS)
 			return list_begin(s, err);
 		return 0;
@@ -767,9 +805,18 @@ bool kube_streams_listing(const struct kube *k)
 	return false;
 }
 
-static bool is_lease(const struct kube_stream *s)
+bool kube_streams_sending(const struct kube *k)
 {
-	return s->resource->kind == KUBE_LEASES;
+	size_t i;
+
+	for (i = 0; i < k->n_streams; i++) {
+		const struct kube_stream *s = &k->streams[i];
+
+		if (s->state == STREAM_LISTING &&
+			(s->next || (s->call && rest_heard_ms(s->call) != REST_UNKNOWN_TIME)))
+			return true;
+	}
+	return false;
 }
 
 bool kube_streams_starve(struct kube *k)

@@ -661,13 +661,7 @@ static void tell_hidden_stream(struct kube *k, const struct kube_stream *s)
 	str_init(&remedy, 4096);
 	if (s->state == STREAM_DENIED || s->narrowed) {
 		tell_denied(k, s, &remedy);
-	} else if (s->starved) {
-		str_addf(&what,
-			"changes of %s%s%s as they happen: no connection is left for the watch",
-			s->resource->word, s->ns ? " in " : "", s->ns ? s->ns : "");
-		round_hidden(k->r, what.s,
-			"a way to the API server that speaks HTTP/2, or fewer namespaces");
-	} else if (s->unwatched) {
+	} else if (s->unwatched && !s->starved) {
 		str_addf(&what, "changes of %s as they happen", s->resource->word);
 		remedy_of(&remedy, s, "watch");
 		round_hidden(k->r, what.s, remedy.s);
@@ -677,6 +671,51 @@ static void tell_hidden_stream(struct kube *k, const struct kube_stream *s)
 	}
 	str_release(&what);
 	str_release(&remedy);
+}
+
+/* A kind's streams that are listed now and then; ret_ns is one's namespace, NULL for all. */
+static size_t count_starved(const struct kube *k, enum kube_kind kind, const char **ret_ns)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < k->n_streams; i++) {
+		const struct kube_stream *s = &k->streams[i];
+
+		if (s->resource->kind != kind || !s->starved || s->state == STREAM_DENIED)
+			continue;
+		*ret_ns = s->ns;
+		n++;
+	}
+	return n;
+}
+
+/* All in one sentence: with many namespaces there are many. */
+static void tell_starved(struct kube *k)
+{
+	const char *ns = NULL;
+	struct str what;
+	size_t kind, n;
+
+	str_init(&what, 4096);
+	for (kind = 0; kind < KUBE_KINDS; kind++) {
+		n = count_starved(k, kind, &ns);
+		if (!n)
+			continue;
+		str_addf(&what, "%s%s", what.len ? ", " : "changes of ", kube_resources[kind].word);
+		if (n > 1)
+			str_addf(&what, " (in %zu namespaces)", n);
+		else if (ns)
+			str_addf(&what, " (in %s)", ns);
+	}
+	if (what.len) {
+		str_addf(&what,
+			" as they happen: no connection is left for a watch, and they are listed "
+			"every %d s",
+			KUBE_UNWATCHED_EVERY_MS / 1000);
+		round_hidden(k->r, what.s,
+			"a way to the API server that speaks HTTP/2, or fewer namespaces");
+	}
+	str_release(&what);
 }
 
 /* Only some namespaces are looked at. */
@@ -713,6 +752,7 @@ void kube_tell_hidden(struct kube *k)
 	round_hidden_clear(k->r);
 	for (i = 0; i < k->n_streams; i++)
 		tell_hidden_stream(k, &k->streams[i]);
+	tell_starved(k);
 	tell_namespaces(k);
 	k->hidden = false;
 }

@@ -191,7 +191,7 @@ static int poll_wait(struct kube *k, int64_t until_ms, struct err *err)
  */
 static int poll_late(struct kube *k, struct err *err)
 {
-	if (k->unread || !kube_streams_listing(k))
+	if (k->unread || !kube_streams_sending(k))
 		return rest_late(k->client, err);
 	if (k->told_all)
 		return err_set(err, ERR_TIMEOUT,

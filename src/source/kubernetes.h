@@ -86,7 +86,7 @@ struct kube_stream {
 	bool told;             /* it was listed whole at least once */
 	bool fresh;            /* listed or begun in this poll */
 	bool narrowed;         /* all was denied: only this namespace is seen */
-	bool starved;          /* its watch found no connection */
+	bool starved;          /* there is no connection for its watch */
 	bool unwatched;        /* it may not be watched */
 	bool gone;             /* the watch said that its past is forgotten */
 	bool broken;           /* the watch told of another error */
@@ -221,9 +221,11 @@ int kube_streams_step(struct kube *k, struct err *err);
 bool kube_streams_settled(const struct kube *k);
 /* Whether any list is on its way. */
 bool kube_streams_listing(const struct kube *k);
+/* Whether anything of one came: one that waits for a connection sends nothing yet. */
+bool kube_streams_sending(const struct kube *k);
 /*
- * Where the server speaks HTTP/1.1 each watch takes a connection, and there are few: those that got
- * none, while others did, are listed now and then instead. Whether there were any.
+ * Where watches get no connection or stream while others did (a server or a proxy that takes few at
+ * once), they are listed now and then instead. Whether there were any.
  */
 bool kube_streams_starve(struct kube *k);
 /* Why neither CronJobs nor Leases can be seen anywhere; 0 where some can. */

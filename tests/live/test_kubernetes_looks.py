@@ -157,9 +157,12 @@ class Looks(unittest.TestCase):
         self.addCleanup(limit.cancel)
         told = (json.loads(line) for line in watching.stdout)
         sources = (each["source"] for each in told if each["event"] == "source")
-        # Which of the lists and watches come first is chance: at first none may be left for a list, which is tried again.
-        source = next(each for each in sources if each["hidden"] and each["state"] == "ok")
-        self.assertIn("no connection is left for the watch", source["hidden"][0])
+        # It is at once as it stays: no list waits behind a watch that has the last connection.
+        source = next(sources)
+        self.assertEqual((source["state"], source["error"]), ("ok", None), source)
+        # Five watches at most: those of the four Leases, and one of what was listed first.
+        self.assertRegex(source["hidden"][0], r"\Achanges of (?!.*Leases).*Jobs \(in [34] namespaces\).* as they happen: "
+                         r"no connection is left for a watch, and they are listed every 30 s\Z")
         self.plane.make_lease("last", "late-1", namespace="kube-public", duration=3600)
         event = next(each for each in told if each["event"] == "source" or "last" in (each["id"] or ""))
         self.assertEqual((event["event"], event["id"]), ("appeared", "far/lease/kube-public/last"))
