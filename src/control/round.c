@@ -202,17 +202,20 @@ void round_hidden_clear(struct round *r)
 void round_hidden_rows(struct round *r, const char *what, const char *remedy, const char *rows,
 	const char *const *except)
 {
-	const struct hidden hidden = { what, remedy, rows, except, false };
+	const struct hidden hidden = {
+		.what = what, .remedy = remedy, .rows = rows, .except = except
+	};
 
 	MEM_GROW(r->hidden, r->n_hidden, r->cap_hidden);
 	hidden_copy(&r->hidden[r->n_hidden++], &hidden);
 }
 
-void round_unlooked(
-	struct round *r, const char *what, const char *remedy, const char *const *except)
+void round_unlooked(struct round *r, const char *what, const char *remedy,
+	const char *const *except, unsigned found)
 {
 	round_hidden_rows(r, what, remedy, "", except);
 	r->hidden[r->n_hidden - 1].chosen = true;
+	r->hidden[r->n_hidden - 1].found = found;
 }
 
 void round_hidden(struct round *r, const char *what, const char *remedy)

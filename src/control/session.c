@@ -124,18 +124,19 @@ void session_row_hidden(struct session *s, const char *id)
 	picture_remove(&s->picture, id);
 }
 
-/* What hides a row of that id now, by what the source said; NULL: it would be seen. */
-static const struct hidden *session_hides(const struct session *s, const char *id)
+/* What hides a row that is remembered, by what the source said; NULL: it would be seen. */
+static const struct hidden *session_hides(const struct session *s, const struct remembered *r)
 {
 	const struct snapshot seen = { .hidden = s->round.hidden, .n_hidden = s->round.n_hidden };
 
-	return snapshot_hides(&seen, id);
+	return r->mechanism < MECH_COUNT ? snapshot_hides_of(&seen, r->id, r->mechanism)
+					 : snapshot_hides(&seen, r->id);
 }
 
 /* Whether the config leaves a row out: it is not looked at, which is no sign that it is free. */
-static bool session_leaves_out(const struct session *s, const char *id)
+static bool session_leaves_out(const struct session *s, const struct remembered *r)
 {
-	const struct hidden *h = session_hides(s, id);
+	const struct hidden *h = session_hides(s, r);
 
 	return h && h->chosen;
 }
@@ -150,7 +151,7 @@ void session_row_gone(struct session *s, const char *id)
 		picture_remove(&s->picture, id);
 		return;
 	}
-	if (session_is_other(s) || session_leaves_out(s, id)) {
+	if (session_is_other(s) || session_leaves_out(s, r)) {
 		session_row_hidden(s, id);
 		return;
 	}
@@ -177,6 +178,7 @@ void session_keep_ghosts(struct session *s)
 /* Where nothing can be seen any more, nobody may be told that it is free. */
 static void session_hide_ghosts(struct session *s)
 {
+	const struct remembered *r;
 	struct map_entry *e;
 	struct str ids;
 	size_t pos = 0, at;
@@ -184,9 +186,11 @@ static void session_hide_ghosts(struct session *s)
 	if (!s->round.n_hidden)
 		return;
 	str_init(&ids, 256 * 1024 * 1024);
-	while ((e = map_next(&s->ghosts, &pos)) != NULL)
-		if (session_hides(s, e->key))
+	while ((e = map_next(&s->ghosts, &pos)) != NULL) {
+		r = memory_find(&s->memory, e->key);
+		if (!r || session_hides(s, r))
 			str_add_mem(&ids, e->key, e->len + 1);
+	}
 	for (at = 0; at < ids.len; at += strlen(ids.s + at) + 1) {
 		session_row_hidden(s, ids.s + at);
 		session_settle(s);
@@ -208,7 +212,7 @@ static void session_seed_ghosts(struct session *s)
 			continue;
 		at = pos;
 		r = memory_next(&s->memory, &at);
-		if (!ghost_wanted(s, r) || session_hides(s, r->id) ||
+		if (!ghost_wanted(s, r) || session_hides(s, r) ||
 			picture_find(&s->picture, r->id) || !ghost_add(s, r->id))
 			continue;
 		ghost = ghost_singleton(s, r);

@@ -73,6 +73,7 @@ void hidden_copy(struct hidden *to, const struct hidden *from)
 		.rows = copy_or_null(from->rows),
 		.except = copy_list(from->except),
 		.chosen = from->chosen,
+		.found = from->found,
 	};
 }
 
@@ -98,8 +99,7 @@ static void hidden_free(const struct hidden *hidden, size_t n)
 	free(own);
 }
 
-/* Whether a path, with a slash behind it, begins so. */
-static bool path_begins(const char *path, const char *start)
+bool hidden_path_begins(const char *path, const char *start)
 {
 	size_t len = strlen(path), n = strlen(start);
 
@@ -112,23 +112,35 @@ static bool hidden_has(const struct hidden *h, const char *path)
 {
 	size_t i;
 
-	if (!h->rows || !path_begins(path, h->rows))
+	if (!h->rows || !hidden_path_begins(path, h->rows))
 		return false;
 	for (i = 0; h->except && h->except[i]; i++)
-		if (path_begins(path, h->except[i]))
+		if (hidden_path_begins(path, h->except[i]))
 			return false;
 	return true;
 }
 
-const struct hidden *snapshot_hides(const struct snapshot *snap, const char *id)
+/* found: a mechanism's bit, or 0. */
+static const struct hidden *hides(const struct snapshot *snap, const char *id, unsigned found)
 {
 	const char *path = strchr(id, '/');
 	size_t i;
 
 	for (i = 0; path && i < snap->n_hidden; i++)
-		if (hidden_has(&snap->hidden[i], path + 1))
+		if (!(snap->hidden[i].found & found) && hidden_has(&snap->hidden[i], path + 1))
 			return &snap->hidden[i];
 	return NULL;
+}
+
+const struct hidden *snapshot_hides(const struct snapshot *snap, const char *id)
+{
+	return hides(snap, id, 0);
+}
+
+const struct hidden *snapshot_hides_of(
+	const struct snapshot *snap, const char *id, enum mechanism mechanism)
+{
+	return hides(snap, id, 1u << mechanism);
 }
 
 void snapshot_unref(const struct snapshot *snap)

@@ -27,7 +27,13 @@ struct hidden {
 	const char *rows;
 	const char *const *except;
 	bool chosen; /* by the config, which leaves it out: not told as something that is hidden */
+	/* Mechanisms, a bit for each, of which everything is found wherever it is: a row that is
+	 * known to be of one is seen. */
+	unsigned found;
 };
+
+/* Whether a path, with a slash behind it, begins so. */
+bool hidden_path_begins(const char *path, const char *start);
 
 /* A copy, whose texts are its own; and their end. */
 void hidden_copy(struct hidden *to, const struct hidden *from);
@@ -97,6 +103,9 @@ void snapshot_unref(const struct snapshot *snap);
 const struct row *snapshot_row(const struct snapshot *snap, size_t i);
 /* What hides a row of that id, if there is such a row; NULL: it would be seen. Borrowed. */
 const struct hidden *snapshot_hides(const struct snapshot *snap, const char *id);
+/* The same of a row that is known to have been of that mechanism. */
+const struct hidden *snapshot_hides_of(
+	const struct snapshot *snap, const char *id, enum mechanism mechanism);
 /* The row with that id, or NULL. Walks all rows. Borrowed. */
 const struct row *snapshot_find(const struct snapshot *snap, const char *id);
 

@@ -245,19 +245,26 @@ void etcd_scopes_tell(struct etcd *e)
 
 void etcd_scopes_tell_rest(struct etcd *e)
 {
+	static const char remedy[] = "prefixes or keys in the config of this source";
 	const char **paths;
 	size_t i, n = 0;
 
-	/* What discovery did not find is mostly free: a name that is remembered stays a row. And a
-	 * built-in etcd has no scopes: it is looked at as a whole. */
-	if (e->discover || !e->n_scopes)
+	/* A built-in etcd has no scopes: it is looked at as a whole. */
+	if (!e->discover && !e->n_scopes)
 		return;
 	paths = xcalloc(e->n_scopes + 1, sizeof(*paths));
 	/* A single key is none of these, as in scope_parts. */
 	for (i = 0; i < e->n_scopes; i++)
 		if (e->scopes[i].end)
 			paths[n++] = rows_copy(&e->scopes[i]);
-	round_unlooked(e->r, "other keys than the config names",
-		"prefixes or keys in the config of this source", paths);
+	/* Discovery finds the elections and locks that somebody is a candidate of, by its lease:
+	 * one that is remembered has no candidate. Of a name alone it can't be told what it is. */
+	if (e->discover)
+		round_unlooked(e->r,
+			"without prefixes only elections and locks are found, by the leases that "
+			"their keys are on",
+			remedy, paths, 1u << MECH_ETCD_ELECTION | 1u << MECH_ETCD_LOCK);
+	else
+		round_unlooked(e->r, "other keys than the config names", remedy, paths, 0);
 	parts_free(paths);
 }

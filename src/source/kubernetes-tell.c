@@ -739,7 +739,7 @@ static void tell_namespaces(struct kube *k)
 	}
 	if (n)
 		round_unlooked(k->r, "other namespaces than the config names",
-			"namespaces in the config of this source", paths);
+			"namespaces in the config of this source", paths, 0);
 	for (i = 0; i < n; i++)
 		free((char *)(uintptr_t)paths[i]);
 	free(paths);

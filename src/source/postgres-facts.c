@@ -205,7 +205,7 @@ static void tell_databases(struct postgres *p, struct round *r)
 		paths[i] = str_take(&path);
 	}
 	round_unlooked(r, "locks of other databases than the config names",
-		"databases in the config of this source", paths);
+		"databases in the config of this source", paths, 0);
 	for (i = 0; i < n; i++)
 		free((char *)(uintptr_t)paths[i]);
 	free(paths);

@@ -166,9 +166,9 @@ void round_hidden(struct round *r, const char *what, const char *remedy);
 void round_hidden_rows(struct round *r, const char *what, const char *remedy, const char *rows,
 	const char *const *except);
 /* Rows that the config leaves out, all but those that begin as one of except: nobody may be told
- * that they are free. Told behind what is hidden. */
-void round_unlooked(
-	struct round *r, const char *what, const char *remedy, const char *const *except);
+ * that they are free. Told behind what is hidden. found: see struct hidden. */
+void round_unlooked(struct round *r, const char *what, const char *remedy,
+	const char *const *except, unsigned found);
 /* The picture is true, but something is wrong: the source is shown as degraded with this sentence.
  */
 void round_degraded(struct round *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

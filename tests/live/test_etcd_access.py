@@ -114,6 +114,37 @@ class Password(unittest.TestCase):
         self.assertNotIn("released", [event["what"] for event in again["history"]])
 
     @on_each()
+    def test_what_discovery_does_not_find_is_not_free(self, etcd):
+        """Without prefixes it finds elections by their leases, and can't tell who holds a plain key or a name that was never found."""
+        lease = etcd.grant(60)
+        etcd.put(f"elections/job/{lease_hex(lease)}", "node-a", lease)
+        etcd.put("locks/plain", "node-b", etcd.grant(60))
+        roles = ("roles: {plain: {witnesses: [ctl/locks/plain]}, never: {witnesses: [ctl/elections/none]}, "
+                 "found: {witnesses: [ctl/elections/job]}, named: {witnesses: [ctl/elections/named]}}\n")
+        found = config(etcd, prefixes=None) + "names:\n  - {source: ctl, key: elections/named, name: nightly}\n" + roles
+        with Home(config(etcd)) as home:
+            # The memory knows both, from a wider config.
+            wide = home.baton("list", "--json").json
+            home.write_config(found)
+            answer = home.baton("list", "--json").json
+            etcd.etcdctl("del", f"elections/job/{lease_hex(lease)}")
+            free = home.baton("list", "--json").json
+            home.write_config(config(etcd))
+            again = home.baton("show", "ctl/locks/plain", "--json").json
+        self.assertNotIn("released", [event["what"] for event in again["history"]])
+        self.assertEqual({row["id"] for row in wide["singletons"]}, {"ctl/elections/job", "ctl/locks/plain"})
+        seen = lambda told: {role["name"]: (role["state"], role["witnesses"][0]["sight"]) for role in told["roles"]}
+        self.assertEqual(seen(answer), {"plain": ("UNKNOWN", "outside"), "never": ("UNKNOWN", "outside"),
+                                        "found": ("HELD", "there"), "named": ("FREE", "there")})
+        self.assertEqual((answer["sources"][0]["hidden"], answer["sources"][0]["findings"]), ([], []))
+        finding, = next(role for role in answer["roles"] if role["name"] == "plain")["findings"]
+        self.assertIn("prefixes or keys", finding["advice"])
+        # An election that was found once stays a row; a plain key does not.
+        self.assertEqual({row["id"]: row["state"] for row in free["singletons"]},
+                         {"ctl/elections/job": "FREE", "ctl/elections/named": "FREE"})
+        self.assertEqual(seen(free)["found"], ("FREE", "there"))
+
+    @on_each()
     def test_what_another_user_saw_was_not_let_go(self, etcd):
         """The memory of what is held is not overruled by one who may not look there."""
         etcd.put("elections/job/aa", "node-a", etcd.grant(60))

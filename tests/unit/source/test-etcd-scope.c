@@ -201,6 +201,33 @@ static void without_scopes_nothing_is_left_out(void **state)
 	assert_int_equal(f->r.n_hidden, 0);
 }
 
+/* What discovery did not find may be a plain key, which it never finds; an election or lock that is
+ * remembered as one it would have found. */
+static void what_discovery_does_not_find_is_not_known(void **state)
+{
+	struct fixture *f = *state;
+	struct snapshot snap;
+
+	f->e.discover = true;
+	etcd_tell_hidden(&f->e);
+	assert_int_equal(hidden(f), 0);
+	assert_true(is_hidden(f, "ctl/elections/job"));
+	add(f, "elections/job/*");
+	read_all(f, "");
+	etcd_tell_hidden(&f->e);
+	assert_false(is_hidden(f, "ctl/elections/job"));
+	assert_true(is_hidden(f, "ctl/elections/none"));
+	snap = (struct snapshot){ .hidden = f->r.hidden, .n_hidden = f->r.n_hidden };
+	assert_null(snapshot_hides_of(&snap, "ctl/elections/none", MECH_ETCD_ELECTION));
+	assert_null(snapshot_hides_of(&snap, "ctl/elections/none", MECH_ETCD_LOCK));
+	assert_non_null(snapshot_hides_of(&snap, "ctl/elections/none", MECH_ETCD_KEY));
+	/* Nor is that told where leases are left that were not looked at. */
+	f->e.n_discover_left = 1;
+	etcd_tell_hidden(&f->e);
+	snap = (struct snapshot){ .hidden = f->r.hidden, .n_hidden = f->r.n_hidden };
+	assert_non_null(snapshot_hides_of(&snap, "ctl/elections/none", MECH_ETCD_ELECTION));
+}
+
 /* Servers from 3.4.26 and 3.5.9 on refuse to tell the keys on a lease. */
 static void leases_that_may_not_be_looked_at_are_told_once(void **state)
 {
@@ -234,6 +261,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(below_a_key_nothing_is_looked_at, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			without_scopes_nothing_is_left_out, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			what_discovery_does_not_find_is_not_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			leases_that_may_not_be_looked_at_are_told_once, setup, teardown),
 	};
