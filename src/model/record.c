@@ -288,40 +288,120 @@ static bool same_head(
 	       same_row(w, a->self, b->self);
 }
 
+/* How paths begin. */
+struct paths {
+	char **at;
+	size_t n, cap;
+};
+
+static void paths_add(struct paths *paths, const char *path, const char *end)
+{
+	struct str own;
+
+	MEM_GROW(paths->at, paths->n, paths->cap);
+	str_init(&own, SIZE_MAX / 4);
+	str_add(&own, path);
+	str_add(&own, end);
+	paths->at[paths->n++] = str_take(&own);
+}
+
+static void paths_release(struct paths *paths)
+{
+	while (paths->n)
+		free(paths->at[--paths->n]);
+	free(paths->at);
+}
+
+/* The witnesses of all roles whose paths in that source begin so: each as it is, and what is below
+ * it. */
+static void paths_add_witnesses(
+	struct paths *paths, const struct board *board, const char *source, const char *start)
+{
+	size_t len = strlen(source), i, k;
+
+	for (i = 0; i < board->n_roles && i < RECORD_ROLES_MAX; i++)
+		for (k = 0; k < board->roles[i].role->n_witnesses; k++) {
+			const char *id = board->roles[i].role->witnesses[k];
+
+			if (strncmp(id, source, len) == 0 && id[len] == '/' &&
+				hidden_path_begins(id + len + 1, start))
+				paths_add(paths, id + len + 1, "/");
+		}
+}
+
+/*
+ * How it is written that paths begin so. A stand-in is one for a whole name: where the text ends
+ * within a name, it is written of the paths that somebody may ask about, which are the roles'
+ * witnesses.
+ */
+static void paths_add_start(struct record_writer *w, struct paths *paths, const struct board *board,
+	const char *source, const char *start)
+{
+	if (w->redact && redact_cuts_name(start))
+		paths_add_witnesses(paths, board, source, start);
+	else
+		paths_add(paths, start, "");
+}
+
 /* One path alone stands as such, as it did before there could be more. */
-static void put_except(struct record_writer *w, const char *const *except)
+static void put_except(struct record_writer *w, const struct paths *except)
 {
 	size_t i;
 
-	if (!except)
+	if (!except->n)
 		return;
-	if (!except[1]) {
-		put_path(w, "except", except[0]);
+	if (except->n == 1) {
+		put_path(w, "except", except->at[0]);
 		return;
 	}
 	put_open(w, "except", '[');
-	for (i = 0; except[i]; i++)
-		put_path(w, NULL, except[i]);
+	for (i = 0; i < except->n; i++)
+		put_path(w, NULL, except->at[i]);
 	put_close(w, ']');
 }
 
-static void put_hidden(struct record_writer *w, const struct snapshot *snap)
+/* rows NULL: it hides no whole rows. */
+static void put_hidden_rows(struct record_writer *w, const struct hidden *hidden, const char *rows,
+	const struct paths *except)
+{
+	put_open(w, NULL, '{');
+	put_text(w, "what", w->redact ? "something (its name is left out)" : hidden->what);
+	put_text(w, "remedy", w->redact ? NULL : hidden->remedy);
+	if (rows) {
+		put_path(w, "rows", rows);
+		put_except(w, except);
+	}
+	if (hidden->chosen)
+		put_bool(w, "chosen", true);
+	put_close(w, '}');
+}
+
+static void put_hidden_one(struct record_writer *w, const struct board *board,
+	const struct snapshot *snap, const struct hidden *hidden)
+{
+	struct paths rows = { NULL, 0, 0 }, except = { NULL, 0, 0 };
+	size_t i;
+
+	if (hidden->rows)
+		paths_add_start(w, &rows, board, snap->source, hidden->rows);
+	for (i = 0; hidden->except && hidden->except[i]; i++)
+		paths_add_start(w, &except, board, snap->source, hidden->except[i]);
+	if (!rows.n)
+		put_hidden_rows(w, hidden, NULL, &except);
+	for (i = 0; i < rows.n; i++)
+		put_hidden_rows(w, hidden, rows.at[i], &except);
+	paths_release(&rows);
+	paths_release(&except);
+}
+
+static void put_hidden(
+	struct record_writer *w, const struct board *board, const struct snapshot *snap)
 {
 	size_t i;
 
 	put_open(w, "hidden", '[');
-	for (i = 0; i < snap->n_hidden; i++) {
-		put_open(w, NULL, '{');
-		put_text(w, "what",
-			w->redact ? "something (its name is left out)" : snap->hidden[i].what);
-		put_text(w, "remedy", w->redact ? NULL : snap->hidden[i].remedy);
-		if (snap->hidden[i].rows)
-			put_path(w, "rows", snap->hidden[i].rows);
-		put_except(w, snap->hidden[i].except);
-		if (snap->hidden[i].chosen)
-			put_bool(w, "chosen", true);
-		put_close(w, '}');
-	}
+	for (i = 0; i < snap->n_hidden; i++)
+		put_hidden_one(w, board, snap, &snap->hidden[i]);
 	put_close(w, ']');
 }
 
@@ -343,7 +423,8 @@ static void put_error(struct record_writer *w, const struct snapshot *snap)
 }
 
 /* What a source is, beside its rows. */
-static void put_head(struct record_writer *w, const struct snapshot *snap)
+static void put_head(
+	struct record_writer *w, const struct board *board, const struct snapshot *snap)
 {
 	put_open(w, "head", '{');
 	put_text(w, "state", source_state_word(snap->state));
@@ -351,7 +432,7 @@ static void put_head(struct record_writer *w, const struct snapshot *snap)
 	put_error(w, snap);
 	put_text(w, "server",
 		snap->server && w->redact ? redact_version(w->redact, snap->server) : snap->server);
-	put_hidden(w, snap);
+	put_hidden(w, board, snap);
 	put_cost(w, &snap->cost);
 	put_key(w, "self");
 	if (snap->self) {
@@ -364,8 +445,8 @@ static void put_head(struct record_writer *w, const struct snapshot *snap)
 	put_close(w, '}');
 }
 
-static void put_frame(struct record_writer *w, const struct snapshot *snap,
-	const struct snapshot *before, const struct changes *c)
+static void put_frame(struct record_writer *w, const struct board *board,
+	const struct snapshot *snap, const struct snapshot *before, const struct changes *c)
 {
 	put_line(w, "frame");
 	put_at(w);
@@ -375,7 +456,7 @@ static void put_frame(struct record_writer *w, const struct snapshot *snap,
 	put_int(w, "gone", (int64_t)c->gone);
 	put_moment(w, "seen", snap->picture_ms);
 	if (!same_head(w, before, snap))
-		put_head(w, snap);
+		put_head(w, board, snap);
 	put_line_end(w);
 }
 
@@ -436,7 +517,7 @@ void record_snapshot(
 		}
 		return;
 	}
-	put_frame(w, snap, before, &c);
+	put_frame(w, board, snap, before, &c);
 	for (k = 0; k < c.n; k++)
 		put_change(w, snap, &c.at[k]);
 	free(c.at);

@@ -104,10 +104,16 @@ static const char *redact_part(struct redact *r, const char *part)
 	return is_one_of(words, ARRAY_LEN(words), part) ? part : redact_name(r, part);
 }
 
+/* What stands between the parts of a path. */
+static const char between[] = "/:,()@";
+
+bool redact_cuts_name(const char *start)
+{
+	return *start && !strchr(between, start[strlen(start) - 1]);
+}
+
 static void add_parts(struct redact *r, const char *path)
 {
-	static const char between[] = "/:,()@";
-
 	while (*path) {
 		size_t n = strcspn(path, between);
 

@@ -33,6 +33,8 @@ const char *redact_name(struct redact *r, const char *name);
  * prepared, local) stays. Borrowed, until the next call.
  */
 const char *redact_path(struct redact *r, const char *path);
+/* Whether a beginning of paths ends within a part: its stand-in does not begin theirs then. */
+bool redact_cuts_name(const char *start);
 /* An id: the source's name, and a path behind the first slash. Borrowed, until the next call. */
 const char *redact_id(struct redact *r, const char *id);
 /* A detail's text: names are replaced, words of the system (a state, a policy) stay. */

@@ -329,6 +329,72 @@ static void redacted_holds_no_name(void **state)
 	board_unref(board);
 }
 
+/* A prefix of etcd may end within a name, which its stand-in then does not begin with: what is told
+ * of a role's witnesses is so all the same. */
+static void redacted_tells_what_of_a_role_is_seen(void **state)
+{
+	static const char *const witnesses[] = { "ctl/elections/leader", "ctl/elections/le/b",
+		"ctl/elections/left", "ctl/elections/other", "ctl/locks/job-1", "ctl/locks/mail",
+		"ctl/cron/a", "ctl/cron/b", "orders/elections/leader" };
+	static const char *const within[] = { "elections/lef", NULL };
+	static const char *const looked_at[] = { "elections/", "locks/jo", "cron/a/", NULL };
+	static const enum witness_sight sights[] = { SIGHT_HIDDEN, SIGHT_HIDDEN, SIGHT_ABSENT,
+		SIGHT_ABSENT, SIGHT_ABSENT, SIGHT_OUTSIDE, SIGHT_ABSENT, SIGHT_OUTSIDE,
+		SIGHT_UNKNOWN_SOURCE };
+	struct role role = {
+		.name = "one", .witnesses = witnesses, .n_witnesses = ARRAY_LEN(witnesses)
+	};
+	struct hidden hidden[] = {
+		{ .what = "some", .rows = "elections/le", .except = within },
+		{ .what = "the rest", .rows = "", .except = looked_at, .chosen = true },
+	};
+	struct snapshot head = { .source = "ctl",
+		.kind = "etcd",
+		.state = SOURCE_OK,
+		.picture_ms = NOW_MS,
+		.hidden = hidden,
+		.n_hidden = 2 };
+	struct thresholds thresholds = thresholds_default();
+	struct picture pic;
+	struct snapshot *snap;
+	struct board *board;
+	bool bare;
+	size_t i;
+
+	(void)state;
+	picture_init(&pic);
+	snap = picture_publish(&pic, &head);
+	board = board_compose(&snap, 1, &role, 1, &thresholds, NULL, NULL, NOW_MS, NOW_US);
+	for (bare = false;; bare = true) {
+		char path[] = "/tmp/baton-record-XXXXXX";
+		struct redact *redact = bare ? redact_new() : NULL;
+		struct record_writer w;
+		struct opened o;
+		struct str text;
+
+		str_init(&text, 1024 * 1024);
+		record_init(&w, board, add_line, &text, redact);
+		write_lines(&w, board);
+		record_release(&w);
+		assert_true(!bare || !strstr(text.s, "leader"));
+		save(path, &text);
+		open_at(&o, path, REPLAY_START_MS);
+		assert_int_equal(o.board->n_roles, 1);
+		for (i = 0; i < ARRAY_LEN(sights); i++) {
+			assert_int_equal(role_witness_sight(&board->roles[0], i), sights[i]);
+			assert_int_equal(role_witness_sight(&o.board->roles[0], i), sights[i]);
+		}
+		close_all(&o);
+		unlink(path);
+		str_release(&text);
+		redact_free(redact);
+		if (bare)
+			break;
+	}
+	board_unref(board);
+	picture_release(&pic);
+}
+
 /* One row, of which a finding says that; as of that moment. */
 static struct board *board_that_says(const char *sentence, int64_t now_ms)
 {
@@ -949,6 +1015,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_comes_back),
 		cmocka_unit_test(redacted_holds_no_name),
+		cmocka_unit_test(redacted_tells_what_of_a_role_is_seen),
 		cmocka_unit_test(a_reason_is_one_word_or_a_name),
 		cmocka_unit_test(a_changed_sentence_is_told_where_sentences_are),
 		cmocka_unit_test(moments),
