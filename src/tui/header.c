@@ -140,12 +140,20 @@ static enum style source_text(
 	}
 }
 
+/* "+5": how many sources were left out. */
+static int left_out_text(char buf[24], size_t n)
+{
+	return snprintf(buf, 24, "+%zu", n);
+}
+
 /* Draws the sources of a state class from x on; those that don't fit are counted. */
 static int draw_sources_of(
 	const struct model *m, struct canvas *c, int x, bool failing, size_t *left_out)
 {
 	const struct board *b = m->board;
 	struct area a = canvas_all(c);
+	char count[24];
+	int tail = 2 + left_out_text(count, b ? b->n_snapshots : 0);
 	size_t i;
 	char text[160];
 
@@ -158,7 +166,7 @@ static int draw_sources_of(
 			continue;
 		style = source_text(text, sizeof(text), m, s, &c->next_ms);
 		w = canvas_width(c, text);
-		if (x + w > c->w - 4 && (*left_out || i + 1 < b->n_snapshots || x + w > c->w)) {
+		if (x + w > c->w - tail && (*left_out || i + 1 < b->n_snapshots || x + w > c->w)) {
 			(*left_out)++;
 			continue;
 		}
@@ -170,12 +178,13 @@ static int draw_sources_of(
 static void draw_sources(const struct model *m, struct canvas *c, int x)
 {
 	size_t left_out = 0;
+	char count[24];
 
 	x = draw_sources_of(m, c, x, true, &left_out);
 	x = draw_sources_of(m, c, x, false, &left_out);
 	/* Cut, it would be another number. */
-	if (left_out && x + 3 <= c->w)
-		canvas_putf(c, canvas_all(c), 0, x, STYLE_DIM, "+%zu", left_out);
+	if (left_out && x + left_out_text(count, left_out) <= c->w)
+		canvas_put(c, canvas_all(c), 0, x, STYLE_DIM, count);
 }
 
 static enum glyph frame_glyph(const struct model *m)

@@ -8,6 +8,7 @@
 #include "../unit/unit.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "boards.h"
@@ -474,6 +475,39 @@ static void every_size(void **state)
 			}
 }
 
+/* Where a source stands in the header and others don't, their number stands there too: whoever
+ * reads three names takes them for all. */
+static void sources_left_out_are_counted(void **state)
+{
+	static const char *const names[] = { "west! ", "orders <", "ctl ~" };
+	struct golden g = { .board = "mixed", .view = "board", .h = 24 };
+	int narrow = 0;
+
+	(void)state;
+	for (g.w = 60; g.w <= 120; g.w++) {
+		size_t i, shown = 0;
+		struct canvas c;
+		struct str made;
+		char count[8];
+
+		draw(&g, &c);
+		str_init(&made, 1024 * 1024);
+		canvas_dump(&c, &made);
+		*strchr(made.s, '\n') = '\0';
+		for (i = 0; i < ARRAY_LEN(names); i++)
+			shown += strstr(made.s, names[i]) != NULL;
+		snprintf(count, sizeof(count), "+%zu", ARRAY_LEN(names) - shown);
+		if (shown && shown < ARRAY_LEN(names)) {
+			narrow++;
+			if (!strstr(made.s, count))
+				fail_msg("%d columns: no %s in: %s", g.w, count, made.s);
+		}
+		str_release(&made);
+		canvas_release(&c);
+	}
+	assert_true(narrow > 5);
+}
+
 /* What ages asks to be drawn again when its text changes, and not before. */
 static void ageing_is_announced(void **state)
 {
@@ -493,6 +527,7 @@ int main(void)
 		cmocka_unit_test(screens),
 		cmocka_unit_test(help_screen),
 		cmocka_unit_test(every_size),
+		cmocka_unit_test(sources_left_out_are_counted),
 		cmocka_unit_test(ageing_is_announced),
 	};
 
