@@ -85,12 +85,13 @@ static const struct happening *told(const struct debrief *d, struct world *w, si
 	return h && h->at_ms <= d->end_ms ? h : NULL;
 }
 
-/* When one process believed that a duty is its own, and when it stood still meanwhile. */
+/* When one process believed that a duty is its own, and when nothing came of it: it stood still, or
+ * its machine was cut off. */
 static void worker_spans(
 	struct debrief *d, struct world *w, struct band *b, const char *duty, const char *process)
 {
 	struct open_span s = { -1, BAND_WORK };
-	bool believes = false, paused = false;
+	bool believes = false, paused = false, unheard = false;
 	const struct happening *h;
 	size_t i;
 
@@ -104,13 +105,18 @@ static void worker_spans(
 			believes = false;
 		else if (h->kind == HAPPENING_PAUSED || h->kind == HAPPENING_RESUMED)
 			paused = h->kind == HAPPENING_PAUSED;
+		else if ((h->kind == HAPPENING_UNHEARD || h->kind == HAPPENING_HEARD) &&
+			 strcmp(h->what, duty) == 0)
+			unheard = h->kind == HAPPENING_UNHEARD;
 		else
 			continue;
 		if (h->kind == HAPPENING_ENDED)
 			paused = false;
+		if (!believes)
+			unheard = false;
 		span_close(d, b, &s, h->at_ms);
 		if (believes)
-			span_open(d, b, &s, h->at_ms, paused ? BAND_PAUSED : BAND_WORK);
+			span_open(d, b, &s, h->at_ms, paused || unheard ? BAND_IDLE : BAND_WORK);
 	}
 	span_close(d, b, &s, d->end_ms);
 }

@@ -10,7 +10,7 @@
 
 enum band_kind {
 	BAND_WORK,    /* a process did the work of a duty */
-	BAND_PAUSED,  /* it believed that the work is its own, and stood still */
+	BAND_IDLE,    /* it believed that the work is its own, and nothing came of it */
 	BAND_OVERLAP, /* more than one did it */
 	BAND_VACANT,  /* nobody did it */
 	BAND_RECORD   /* the record named that one as the holder */

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "sim/net.h"
+#include "sim/work.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -143,12 +144,17 @@ void machine_up(struct world *w, struct machine *m)
 
 void machine_isolate(struct world *w, struct machine *m, bool isolated)
 {
+	struct thing *t = NULL;
+
 	if (m->isolated == isolated)
 		return;
 	m->isolated = isolated;
 	thing_changed(&m->thing);
 	world_tell(w, isolated ? HAPPENING_FAULT : HAPPENING_MENDED, m->thing.name, NULL, 0,
 		isolated ? "%s is cut off from all others" : "%s is joined again", m->thing.name);
+	while ((t = world_each(w, &process_ops, t)) != NULL)
+		if (((struct process *)t)->machine == m)
+			duties_look(w, (struct process *)t);
 }
 
 /* ---- links ---- */

@@ -30,7 +30,7 @@ void machine_skew(struct world *w, struct machine *m, int64_t skew_ms);
  * by themselves. */
 void machine_down(struct world *w, struct machine *m);
 void machine_up(struct world *w, struct machine *m);
-/* Cut off from all others, or joined again. */
+/* Cut off from all others, or joined again. What works there writes to no resource meanwhile. */
 void machine_isolate(struct world *w, struct machine *m, bool isolated);
 
 /* A link between two machines, both ways; either may be NULL: any. Later words win. */

@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "sim/net.h"
 #include "sim/work.h"
 #include "base/mem.h"
 
@@ -111,7 +112,7 @@ static enum write_result write_let(
 enum write_result resource_write(
 	struct world *w, struct resource *r, struct process *p, int64_t token, int64_t unit)
 {
-	if (r->down)
+	if (r->down || p->machine->isolated)
 		return WRITE_FAILED;
 	if (r->kind == RESOURCE_FENCED && token < r->highest) {
 		r->stale_refused++;
@@ -207,6 +208,24 @@ static void tell_at_work(struct world *w, struct duty *d, size_t before)
 		world_tell(w, HAPPENING_SERVED, who, name, 0, "%s works on %s", who, name);
 }
 
+/* From a machine that is cut off from all others nothing gets out. */
+static void look_at_reach(struct world *w, struct duty *d, struct duty_worker *worker)
+{
+	const char *who = worker->process->thing.name;
+	bool unheard = d->resource && worker->process->machine->isolated;
+
+	if (unheard == worker->unheard)
+		return;
+	worker->unheard = unheard;
+	if (unheard)
+		world_tell(w, HAPPENING_UNHEARD, who, d->thing.name, 0,
+			"what %s does for %s gets nowhere: its machine is cut off", who,
+			d->thing.name);
+	else
+		world_tell(w, HAPPENING_HEARD, who, d->thing.name, 0,
+			"what %s does for %s gets out again", who, d->thing.name);
+}
+
 /* Sees anew who is at work; counts come before. */
 static void duty_look(struct world *w, struct duty *d)
 {
@@ -216,7 +235,8 @@ static void duty_look(struct world *w, struct duty *d)
 	for (i = 0; i < d->n_workers; i++) {
 		struct duty_worker *worker = &d->workers[i];
 
-		worker->at_work = worker->process->state == PROCESS_RUNNING;
+		look_at_reach(w, d, worker);
+		worker->at_work = worker->process->state == PROCESS_RUNNING && !worker->unheard;
 		d->at_work += worker->at_work;
 	}
 	if (before == d->at_work)

@@ -45,7 +45,8 @@ struct duty_worker {
 	int64_t token;
 	int64_t began; /* the how manieth beginning of this duty */
 	int64_t unit;  /* that it did last: a fast clock comes early, and once is enough */
-	bool at_work;  /* and not paused */
+	bool unheard;  /* its machine is cut off: nothing that it does gets out */
+	bool at_work;  /* and neither paused nor unheard */
 };
 
 struct duty {
@@ -72,7 +73,8 @@ extern const struct thing_ops resource_ops, duty_ops;
 struct resource *resource_new(struct world *w, const char *name, enum resource_kind kind);
 struct resource *resource_find(const struct world *w, const char *name);
 int resource_kind_from_word(const char *word); /* -1: none */
-/* One side effect. unit: which piece of work, > 0, or 0: each is its own. token 0: none. */
+/* One side effect, which does not get out of a machine that is cut off. unit: which piece of work,
+ * > 0, or 0: each is its own. token 0: none. */
 enum write_result resource_write(
 	struct world *w, struct resource *r, struct process *p, int64_t token, int64_t unit);
 
@@ -90,7 +92,7 @@ void duty_end(struct world *w, struct duty *d, struct process *p);
 bool duty_works(const struct duty *d, const struct process *p);
 /* Brings the counts up to now. */
 void duty_count(struct world *w, struct duty *d);
-/* For process.c: it was paused, runs on, or ended. */
+/* For process.c and net.c: it was paused, runs on, ended, or its machine was cut off or joined. */
 void duties_look(struct world *w, struct process *p);
 
 #endif

@@ -200,10 +200,10 @@ static const struct {
 	const char *means;
 } shapes[] = {
 	[BAND_WORK] = { 0x2588, '=', CHART_PAINT_OK, "works" },
-	[BAND_PAUSED] = { 0x2591, '-', CHART_PAINT_IDLE, "believes it, and stands still" },
+	[BAND_IDLE] = { 0x2591, '-', CHART_PAINT_IDLE, "believes it, in vain" },
 	[BAND_OVERLAP] = { 0x2592, '#', CHART_PAINT_OVERLAP, "two at once" },
 	[BAND_VACANT] = { 'x', 'x', CHART_PAINT_MISSED, "nobody" },
-	[BAND_RECORD] = { 0x2584, '~', CHART_PAINT_ALIVE, "recorded as the holder" },
+	[BAND_RECORD] = { 0x2584, '~', CHART_PAINT_ALIVE, "recorded" },
 };
 
 static void tell_band(struct prose *p, const struct axis *axis, const struct band *b)

@@ -347,6 +347,41 @@ static void a_fence_refuses_the_old_and_a_unique_key_the_second(void **state)
 	world_free(w);
 }
 
+/* As when a node is isolated so that its process can't write any more: it believes, and that is
+ * all. */
+static void what_is_cut_off_writes_nowhere(void **state)
+{
+	struct world *w = world_new(1, 0);
+	struct machine *m = machine_new(w, "m");
+	struct resource *r = resource_new(w, "orders", RESOURCE_UNFENCED);
+	struct duty *d = duty_new(w, "settle", r, 1000), *plain = duty_new(w, "look", NULL, 0);
+	struct process *a = process_new(w, "a", m, NULL), *b;
+
+	(void)state;
+	b = process_new(w, "b", machine_new(w, "n"), NULL);
+	process_start(w, a);
+	process_start(w, b);
+	duty_begin(w, d, a, 0);
+	duty_begin(w, plain, a, 0);
+	world_run(w, 2500);
+	machine_isolate(w, m, true);
+	duty_begin(w, d, b, 0);
+	world_run(w, 6500);
+	duty_count(w, d);
+	assert_true(duty_works(d, a));
+	assert_int_equal(d->at_work, 1);
+	assert_int_equal(d->overlap_ms, 0);
+	assert_int_equal(r->doubles, 0);
+	assert_int_equal(plain->at_work, 1);
+	/* Joined again it goes on where it believed to be. */
+	machine_isolate(w, m, false);
+	world_run(w, 8500);
+	duty_count(w, d);
+	assert_int_equal(d->overlap_ms, 2000);
+	assert_int_equal(r->doubles, 2);
+	world_free(w);
+}
+
 static void the_same_seed_gives_the_same_numbers(void **state)
 {
 	struct sim_random r = { .state = 42 };
@@ -374,6 +409,7 @@ int main(void)
 		cmocka_unit_test(a_paused_caller_gets_its_answer_when_it_runs_on),
 		cmocka_unit_test(work_counts_doubles_overlap_and_vacancy),
 		cmocka_unit_test(a_fence_refuses_the_old_and_a_unique_key_the_second),
+		cmocka_unit_test(what_is_cut_off_writes_nowhere),
 		cmocka_unit_test(the_same_seed_gives_the_same_numbers),
 	};
 
