@@ -517,7 +517,7 @@ static uint64_t draft_hash_run(uint64_t hash, const struct draft_run *r)
 	const struct run *f = &r->facts;
 	const int64_t facts[] = { f->state, f->listed, f->manual, f->attempts, f->slot_us,
 		f->created_us, f->start_us, f->end_us, f->deleted_us, f->deadline_s, f->parallelism,
-		f->unseen, (int64_t)r->n_pods, (int64_t)r->details.n };
+		f->unseen, f->grace_s, (int64_t)r->n_pods, (int64_t)r->details.n };
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(facts); i++)

@@ -19,6 +19,7 @@ enum {
 	YOUNG_MS = 10 * 1000,      /* a record so new may not have its pods, or be in a list, yet */
 	REPLACED_MS = 10 * 1000,   /* a pod is gone soon after its grace period */
 	DEADLINE_SLACK_MS = 30000, /* the controller ends a run soon after its deadline */
+	UNSEEN_TEXT_MAX = RUN_TEXT_MAX + CLOCK_TEXT_MAX + 200,
 };
 
 /* A slot that is further away is told with its date. */
@@ -965,36 +966,81 @@ static void judge_orphans(struct judging *j)
 	verdict_evidence_text(j->out, DETAIL_ORPHAN_RUN, first);
 }
 
-/* The newest that is over by its record, while its pods may not be. */
-static const struct run *unseen_run(const struct judging *j)
+/*
+ * Whether the pods of a run that is over by its record count as over too. A node that answers has
+ * ended them by the end of their grace period. Of one that does not nothing is proven by any time;
+ * but the controller starts the next runs all the same, and one Job that is kept for its failure
+ * would hide for ever whether anything else holds it.
+ */
+static bool unseen_is_old(struct judging *j, const struct run *run)
 {
+	int64_t limit_ms = j->thresholds->hidden_pods_ms;
+
+	if (limit_ms < 0)
+		limit_ms = 0;
+	if (__builtin_add_overflow(limit_ms, (int64_t)run->grace_s * 1000, &limit_ms))
+		limit_ms = INT64_MAX;
+	return judging_reached(j, judging_cluster_age(j, run->end_us), limit_ms);
+}
+
+/* The newest that is over by its record, while its pods may not be; rather one that counts as at
+ * work. */
+static const struct run *unseen_run(struct judging *j, bool *counts)
+{
+	const struct run *found = NULL;
 	uint32_t i;
 
-	for (i = 0; i < j->s->more->n_runs; i++)
-		if (j->s->more->runs[i].unseen)
-			return &j->s->more->runs[i];
-	return NULL;
+	*counts = false;
+	for (i = 0; i < j->s->more->n_runs; i++) {
+		const struct run *run = &j->s->more->runs[i];
+		/* Of each it is asked, since each has its own moment. */
+		bool fresh = run->unseen && !unseen_is_old(j, run);
+
+		if (run->unseen && (!found || (fresh && !*counts)))
+			found = run;
+		*counts = *counts || fresh;
+	}
+	return found;
+}
+
+/* What is known of it, with a blank before; "" where there is none. */
+static const char *say_unseen(struct judging *j, char *buf, const struct run *run, bool counts)
+{
+	char words[RUN_TEXT_MAX], at[CLOCK_TEXT_MAX];
+
+	buf[0] = '\0';
+	if (!run)
+		return buf;
+	clock_format_utc(at, run->end_us, 0);
+	snprintf(buf, UNSEEN_TEXT_MAX,
+		" %s is over (%s) since %s, and whether its pods have ended is not known.%s",
+		say_run(j, words, run), run_state_word(run->state),
+		run->end_us == TIME_UNKNOWN ? "a time that is not told" : at,
+		counts ? ""
+		       : " A node that answers has ended them; for one that does not, look at "
+			 "the node itself.");
+	return buf;
 }
 
 static void judge_hidden(struct judging *j)
 {
 	int64_t listed = singleton_int(j->s, DETAIL_ACTIVE_LISTED, 0);
-	const struct run *unseen = unseen_run(j);
-	char words[RUN_TEXT_MAX];
+	char words[UNSEEN_TEXT_MAX];
+	const struct run *unseen;
+	bool counts;
 
 	if (!singleton_int(j->s, DETAIL_RUNS_HIDDEN, 0))
 		return;
 	/* Its own list says that something runs, or a Job failed whose pods may run on; nobody may
 	 * call it free. */
-	if (listed > 0 || unseen)
+	unseen = unseen_run(j, &counts);
+	if (listed > 0 || counts)
 		judging_state(j, STATE_HELD);
 	verdict_add(j->out, FINDING_HIDDEN,
-		listed > 0 || unseen || j->holder ? SEVERITY_WARN : SEVERITY_INFO, TIME_UNKNOWN,
+		listed > 0 || counts || j->holder ? SEVERITY_WARN : SEVERITY_INFO, TIME_UNKNOWN,
 		"Its Jobs or their pods are hidden from us: whether a run lives, or two do, can't "
-		"be told. The controller's list names %" PRId64 ".%s%s%s%s%s",
-		listed, unseen ? " " : "", unseen ? say_run(j, words, unseen) : "",
-		unseen ? " is over (" : "", unseen ? run_state_word(unseen->state) : "",
-		unseen ? "), and whether its pods have ended is not known." : "");
+		"be told. The controller's list names %" PRId64 ".%s",
+		listed, say_unseen(j, words, unseen, counts));
 	verdict_advise(j->out, "Let this user get, list and watch jobs (batch) and pods.");
 	verdict_evidence_int(j->out, DETAIL_ACTIVE_LISTED, listed);
 }

@@ -60,6 +60,7 @@ struct run {
 	bool manual;          /* started by hand, not for a slot */
 	bool unseen;          /* its record is over, and its pods are hidden from us: they may have
 				 outlived it. No sign that it is at work */
+	int32_t grace_s;      /* how long its pods are given to end when they are deleted */
 	int32_t attempts;    /* executions of the work that are known to have begun; -1: not told */
 	int64_t slot_us;     /* the time it was scheduled for; TIME_UNKNOWN: can't be told */
 	int64_t created_us;  /* when its record was made */

@@ -478,6 +478,7 @@ static void read_job_pod_spec(struct reading *r, void *object)
 {
 	static const struct field fields[] = {
 		TEXT("restartPolicy", kube_job, restart_policy),
+		INT("terminationGracePeriodSeconds", kube_job, grace_s),
 		FIELDS_END,
 	};
 
@@ -562,6 +563,7 @@ bool kube_read_job(struct kube_reader *reader, const char *json, size_t len, str
 		.start_us = TIME_UNKNOWN,
 		.end_us = TIME_UNKNOWN,
 		.deadline_s = TIME_UNKNOWN,
+		.grace_s = KUBE_GRACE_S,
 		.parallelism = -1,
 		.backoff_limit = -1,
 		.active = -1,

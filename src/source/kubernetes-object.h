@@ -22,9 +22,11 @@ struct kube_text {
 };
 
 enum {
-	KUBE_TEXTS_MAX = 20,    /* in one kind of object */
-	KUBE_LIST_MAX = 512,    /* entries that are kept of one list */
-	KUBE_FINALIZERS_MAX = 8 /* ... of the finalizers */
+	KUBE_TEXTS_MAX = 20,     /* in one kind of object */
+	KUBE_LIST_MAX = 512,     /* entries that are kept of one list */
+	KUBE_FINALIZERS_MAX = 8, /* ... of the finalizers */
+	KUBE_GRACE_S =
+		30 /* terminationGracePeriodSeconds where it is not set (the API's PodSpec) */
 };
 
 /* metadata */
@@ -53,6 +55,7 @@ struct kube_job {
 	struct kube_text reason;
 	struct kube_text restart_policy, replacement_policy;
 	int64_t start_us, end_us, deadline_s;
+	int64_t grace_s; /* terminationGracePeriodSeconds of its pods */
 	/* -1: not said */
 	int64_t parallelism, backoff_limit, active, succeeded, failed, terminating;
 	enum run_state state;

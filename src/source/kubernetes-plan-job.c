@@ -14,7 +14,6 @@
 
 enum {
 	MANUAL_STEM_MOST = 40, /* leaves room for "-manual-" and what makes it one of a kind */
-	GRACE_S = 30,          /* terminationGracePeriodSeconds where it is not set */
 	TIME_MAX = 40,
 };
 
@@ -343,7 +342,7 @@ static bool job_is(const json_t *job, const struct run *run)
 
 static int64_t pod_grace_s(const json_t *pod)
 {
-	return kube_number(pod, "spec.terminationGracePeriodSeconds", GRACE_S);
+	return kube_number(pod, "spec.terminationGracePeriodSeconds", KUBE_GRACE_S);
 }
 
 /* Whether somebody else than the Job's own controller, which takes off what it set, must act before

@@ -212,6 +212,8 @@ static void tell_run(struct kube *k, struct draft *d, const struct kube_cron *cr
 		.listed = run_listed(cron, run),
 		.manual = job->manual,
 		.unseen = run_unseen(run, pods_seen),
+		.grace_s =
+			job->grace_s > 0 && job->grace_s <= INT32_MAX ? (int32_t)job->grace_s : 0,
 		.attempts = run_attempts(run, pods_seen),
 		.slot_us = kube_job_slot(job, &slot_from),
 		.created_us = job->head.created_us,

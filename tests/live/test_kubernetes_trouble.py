@@ -345,11 +345,11 @@ class Rights(KubeTest):
         """Whether they have ended is known only where the Job counts those that are terminating."""
         rules = [{**rule, "resources": [word for word in rule["resources"] if word != "pods"]} for rule in READ]
         self.plane.grant_more("no-pods", rules + READ_NODES, "no-pods")
-        for name, counted in (("failed-old", {}), ("failed-new", {"terminating": 0})):
+        for name, counted, ago in (("failed-old", {}, 60), ("failed-new", {"terminating": 0}, 60), ("failed-long-ago", {}, 3 * 86400)):
             self.plane.make_cronjob(name, "0 0 1 1 *", namespace="billing")
             self.addCleanup(self.plane.admin.delete, "cronjobs", name, "billing")
             job = self.plane.make_run(name, 5, "billing")
-            begun, over = (rfc3339(time.time() - ago) for ago in (290, 60))
+            begun, over = (rfc3339(time.time() - each) for each in (ago + 230, ago))
             self.plane.admin.patch("jobs", job["metadata"]["name"], {"status": {
                 "startTime": begun, "failed": 1, **counted, "conditions": [
                     {"type": word, "status": "True", "reason": "DeadlineExceeded", "lastTransitionTime": over}
@@ -357,19 +357,24 @@ class Rights(KubeTest):
             self.plane.admin.patch("cronjobs", name, {"status": {"active": None}}, "billing", "status")
         home = self.home("by-certificate", certificate=self.plane.client_certificate("no-pods"))
         with open(home.config, "a", encoding="utf-8") as out:
-            out.write("roles: {old: {witnesses: [lab/cronjob/billing/failed-old]}, new: {witnesses: [lab/cronjob/billing/failed-new]}}\n")
+            out.write("roles: {old: {witnesses: [lab/cronjob/billing/failed-old]}, new: {witnesses: [lab/cronjob/billing/failed-new]}, "
+                      "older: {witnesses: [lab/cronjob/billing/failed-long-ago]}}\n")
         answer = home.baton("list", "--json").json
         rows = {row["name"] or row["id"].rsplit("/", 1)[1]: row for row in answer["singletons"]}
-        old, new = rows["failed-old"], rows["failed-new"]
-        self.assertEqual([(run["state"], run["alive"]) for run in old["runs"] + new["runs"]], [("failed", None), ("failed", False)])
-        self.assertEqual((old["state"], new["state"]), ("HELD", "FREE"))
+        old, new, long_ago = rows["failed-old"], rows["failed-new"], rows["failed-long-ago"]
+        self.assertEqual([(run["state"], run["alive"]) for run in old["runs"] + new["runs"] + long_ago["runs"]],
+                         [("failed", None), ("failed", False), ("failed", None)])
+        self.assertEqual((old["state"], new["state"], long_ago["state"]), ("HELD", "FREE", "FREE"))
         self.assertEqual({f["code"]: f["severity"] for f in old["findings"] if f["code"] != "late-run"}, {"hidden": "warn"})
         hidden, = (f for f in old["findings"] if f["code"] == "hidden")
-        self.assertRegex(hidden["text"], r"failed-old-\d+ .*is over \(failed\), and whether its pods have ended is not known")
+        self.assertRegex(hidden["text"], r"failed-old-\d+ .*is over \(failed\) since 20\S+, and whether its pods have ended is not known")
         self.assertEqual({f["code"]: f["severity"] for f in new["findings"] if f["code"] != "late-run"}, {"hidden": "info"})
+        self.assertEqual({f["code"]: f["severity"] for f in long_ago["findings"] if f["code"] != "late-run"}, {"hidden": "info"})
+        hidden, = (f for f in long_ago["findings"] if f["code"] == "hidden")
+        self.assertRegex(hidden["text"], r"whether its pods have ended is not known\. A node that answers has ended them")
         # A CronJob is known to be free only where its pods may be seen.
         self.assertEqual([(role["state"], role["witnesses"][0]["sight"]) for role in answer["roles"]],
-                         [("HELD", "there"), ("UNKNOWN", "hidden")])
+                         [("HELD", "there"), ("UNKNOWN", "hidden"), ("UNKNOWN", "hidden")])
         told = home.baton("show", "lab/cronjob/billing/failed-old").out
         self.assertIn("failed, not known whether it is alive", " ".join(told.split()))
         whole = self.home().baton("list", "--json").json["singletons"]

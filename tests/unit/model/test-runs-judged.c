@@ -80,7 +80,7 @@ static void add_pod(struct world *w, int i)
 static void add_run(struct world *w, int i)
 {
 	char name[32];
-	const struct run run = {
+	struct run run = {
 		.name = name,
 		.key = name,
 		.state = (enum run_state)chance(w, RUN_FAILED + 1),
@@ -99,6 +99,8 @@ static void add_run(struct world *w, int i)
 	int n = (int)chance(w, PODS_MOST + 1), k;
 
 	snprintf(name, sizeof(name), "r%d", i);
+	run.unseen = !n && (run.state == RUN_SUCCEEDED || run.state == RUN_FAILED) && chance(w, 2);
+	run.grace_s = (int32_t)chance(w, 100);
 	draft_run(w->draft, &run);
 	if (chance(w, 10) == 0)
 		draft_int(w->draft, DETAIL_JOB_SUSPENDED, 1);
@@ -276,6 +278,60 @@ static void cronjobs_are_judged_again_in_time(void **state)
 	world_release(&w);
 }
 
+/* A failed Job that is kept for its failure must not keep its row HELD for ever. */
+static void hidden_pods_count_for_a_day(void **state)
+{
+	const int64_t day_ms = INT64_C(86400000), grace_ms = 60000;
+	struct world w;
+	struct run run = { .name = "r",
+		.key = "r",
+		.state = RUN_FAILED,
+		.unseen = true,
+		.grace_s = 60,
+		.slot_us = TIME_UNKNOWN,
+		.created_us = TIME_UNKNOWN,
+		.start_us = TIME_UNKNOWN,
+		.deleted_us = TIME_UNKNOWN,
+		.deadline_s = TIME_UNKNOWN };
+	struct singleton *s;
+	struct row *row;
+
+	(void)state;
+	world_init(&w);
+	run.end_us = w.now_us - 1000000;
+	draft_begin(w.draft, MECH_K8S_CRONJOB, "k", "cronjob/a/b", 11);
+	draft_int(w.draft, DETAIL_RUNS_HIDDEN, 1);
+	draft_run(w.draft, &run);
+	run.name = run.key = "never";
+	run.end_us = w.now_us - day_ms * 1000 * 10;
+	draft_run(w.draft, &run);
+	draft_run_holders(w.draft);
+	s = draft_finish(w.draft);
+	row = judge_at(&w, s, NULL, 0);
+	assert_int_equal(row->v.state, STATE_HELD);
+	assert_int_equal(row->v.findings[0].code, FINDING_HIDDEN);
+	assert_int_equal(row->v.findings[0].severity, SEVERITY_WARN);
+	assert_non_null(strstr(row->v.findings[0].text, " r is over (failed) since 20"));
+	assert_null(strstr(row->v.findings[0].text, "A node that answers"));
+	assert_int_equal(w.out.next_ms, w.now_ms + day_ms + grace_ms - 1000);
+	row_unref(row);
+	row = judge_at(&w, s, NULL, day_ms + grace_ms - 1000);
+	assert_int_equal(row->v.state, STATE_FREE);
+	assert_int_equal(row->v.findings[0].code, FINDING_HIDDEN);
+	assert_int_equal(row->v.findings[0].severity, SEVERITY_INFO);
+	assert_non_null(
+		strstr(row->v.findings[0].text, "whether its pods have ended is not known"));
+	assert_non_null(strstr(row->v.findings[0].text, "A node that answers"));
+	row_unref(row);
+	/* However large a limit the config sets. */
+	w.limits.hidden_pods_ms = INT64_MAX;
+	row = judge_at(&w, s, NULL, 10 * day_ms);
+	assert_int_equal(row->v.state, STATE_HELD);
+	row_unref(row);
+	singleton_unref(s);
+	world_release(&w);
+}
+
 static struct singleton *some_lease(struct world *w)
 {
 	static const char *const phases[] = { "Absent", "Running", "Succeeded", "Pending" };
@@ -330,6 +386,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_duplicate_is_evidence),
 		cmocka_unit_test(cronjobs_are_judged_again_in_time),
+		cmocka_unit_test(hidden_pods_count_for_a_day),
 		cmocka_unit_test(leases_are_judged_again_in_time),
 	};
 

@@ -91,7 +91,8 @@ static const char job[] =
 	"{\"kind\":\"CronJob\",\"name\":\"close\",\"uid\":\"u-1\",\"controller\":true}]},"
 	"\"spec\":{\"parallelism\":1,\"backoffLimit\":6,\"activeDeadlineSeconds\":60,"
 	"\"podReplacementPolicy\":\"Failed\","
-	"\"template\":{\"metadata\":{\"name\":\"no\"},\"spec\":{\"restartPolicy\":\"OnFailure\"}}},"
+	"\"template\":{\"metadata\":{\"name\":\"no\"},\"spec\":{\"restartPolicy\":\"OnFailure\","
+	"\"terminationGracePeriodSeconds\":90}}},"
 	"\"status\":{\"startTime\":\"2026-01-02T03:04:01Z\",\"failed\":2,\"terminating\":1,"
 	"\"conditions\":["
 	"{\"type\":\"FailureTarget\",\"status\":\"True\",\"reason\":\"x\"},"
@@ -116,6 +117,7 @@ static void test_a_job(void **state)
 	assert_int_equal(j.succeeded, -1);
 	assert_int_equal(j.terminating, 1);
 	assert_int_equal(j.deadline_s, 60);
+	assert_int_equal(j.grace_s, 90);
 	assert_text(&j.restart_policy, "OnFailure");
 	assert_text(&j.replacement_policy, "Failed");
 	assert_int_equal(kube_job_slot(&j, &from), kube_time("2026-01-02T03:04:00Z", 20));
@@ -136,6 +138,7 @@ static void test_a_job_that_is_about_to_end_runs(void **state)
 	(void)state;
 	assert_true(kube_read_job(&reader, text, sizeof(text) - 1, &j));
 	assert_int_equal(j.state, RUN_RUNNING);
+	assert_int_equal(j.grace_s, KUBE_GRACE_S);
 	assert_int_equal(j.end_us, TIME_UNKNOWN);
 	assert_null(j.head.owner_uid.s);
 	kube_reader_release(&reader);
