@@ -139,7 +139,7 @@ static void json_measures(struct json_writer *j, const struct debrief *d)
 
 static void json_bands(struct json_writer *j, const struct debrief *d)
 {
-	static const char *const kinds[] = { "work", "paused", "overlap", "vacant", "record" };
+	static const char *const kinds[] = { "work", "idle", "overlap", "vacant", "record" };
 	const char *head = "";
 	size_t i, k;
 

@@ -11,6 +11,8 @@
 enum {
 	BEFORE_MS = 60 * 1000, /* so much of what came before is shown, or more: */
 	RHYTHM = 12,
+	CROWD = 8,
+	CROWD_MS = 10 * 1000,   /* more than that many of a kind within so long are told as one */
 	BEFORE_MOST_MS = 300000 /* back to the first fault, but no more than this */
 };
 
@@ -121,11 +123,12 @@ static void worker_spans(
 	span_close(d, b, &s, d->end_ms);
 }
 
-/* Between two kinds of happenings of a duty. */
+/* Between two kinds of happenings of a duty. What holds until somebody first works holds from the
+ * world's begin on. */
 static void between(struct debrief *d, struct world *w, struct band *b, const char *duty,
 	enum happening_kind begins, enum happening_kind ends, enum band_kind kind)
 {
-	struct open_span s = { -1, kind };
+	struct open_span s = { begins == HAPPENING_VACANT ? 0 : -1, kind };
 	const struct happening *h;
 	size_t i;
 
@@ -255,7 +258,7 @@ static bool is_rhythm(struct world *w, const struct happening *h)
 
 	if (h->kind != HAPPENING_VACANT && h->kind != HAPPENING_SERVED &&
 		h->kind != HAPPENING_OVERLAP && h->kind != HAPPENING_ALONE &&
-		h->kind != HAPPENING_ENDED)
+		h->kind != HAPPENING_ENDED && h->kind != HAPPENING_RUN)
 		return false;
 	for (i = 0; i < world_told(w) && n <= RHYTHM; i++) {
 		const struct happening *other = world_happening(w, i);
@@ -271,9 +274,41 @@ static bool comes_often(struct world *w, const struct happening *h)
 	enum happening_kind kind = h->kind;
 
 	return is_rhythm(w, h) || kind == HAPPENING_DOUBLE || kind == HAPPENING_STALE_WRITE ||
-	       kind == HAPPENING_FENCED || kind == HAPPENING_RUN || kind == HAPPENING_NOTE ||
-	       kind == HAPPENING_MISSED || kind == HAPPENING_EXPIRED || kind == HAPPENING_GRANTED ||
-	       kind == HAPPENING_FREED;
+	       kind == HAPPENING_FENCED || kind == HAPPENING_NOTE || kind == HAPPENING_MISSED ||
+	       kind == HAPPENING_EXPIRED || kind == HAPPENING_GRANTED || kind == HAPPENING_FREED;
+}
+
+/* Whether that line of the story begins a crowd, in which no single one matters: forty leaders that
+ * lose their Leases in one second. What somebody did or broke is never one of many. */
+static bool begins_crowd(struct world *w, size_t at)
+{
+	const struct happening *f = world_happening(w, at);
+	size_t i, n = 0;
+
+	if (f->kind != HAPPENING_GRANTED && f->kind != HAPPENING_FREED &&
+		f->kind != HAPPENING_EXPIRED && f->kind != HAPPENING_NOTE)
+		return false;
+	for (i = at; i < world_told(w) && n <= CROWD; i++) {
+		const struct happening *h = world_happening(w, i);
+
+		if (h->at_ms - f->at_ms > CROWD_MS)
+			break;
+		n += h->kind == f->kind;
+	}
+	return n > CROWD;
+}
+
+/* The crowd that this one is another of; NULL. */
+static struct debrief_event *crowd_of(
+	struct debrief *d, struct world *w, const size_t *first, const struct happening *h)
+{
+	size_t i;
+
+	for (i = d->n_events; i-- > 0;)
+		if (d->events[i].kind == h->kind && h->at_ms - d->events[i].at_ms <= CROWD_MS &&
+			begins_crowd(w, first[i]))
+			return &d->events[i];
+	return NULL;
 }
 
 /* The event among those told already that this one is another of; NULL. first[i] is the line of the
@@ -284,7 +319,7 @@ static struct debrief_event *another_of(
 	size_t i;
 
 	if (!comes_often(w, h))
-		return NULL;
+		return crowd_of(d, w, first, h);
 	for (i = 0; i < d->n_events; i++) {
 		const struct happening *f = world_happening(w, first[i]);
 
@@ -292,7 +327,7 @@ static struct debrief_event *another_of(
 			(strcmp(f->who, h->who) == 0 || is_rhythm(w, h)))
 			return &d->events[i];
 	}
-	return NULL;
+	return crowd_of(d, w, first, h);
 }
 
 static void make_events(struct debrief *d, struct world *w)
@@ -394,10 +429,33 @@ static void copy_said(struct debrief *d, const struct account *a)
 	d->n_said = a->n_said;
 }
 
-/* The timeline begins some time before the trainee came, so that what broke is on it. */
-static int64_t begin_of(struct world *w, int64_t begins_ms)
+/* Since when the record of that lock names whom it names at that moment; INT64_MAX: nobody. */
+static int64_t recorded_since(struct world *w, const char *lock, int64_t at_ms)
+{
+	int64_t since_ms = INT64_MAX;
+	size_t i;
+
+	for (i = 0; i < world_told(w); i++) {
+		const struct happening *h = world_happening(w, i);
+
+		if (h->at_ms > at_ms)
+			break;
+		if (strcmp(h->what, lock) != 0)
+			continue;
+		if (h->kind == HAPPENING_GRANTED)
+			since_ms = h->at_ms;
+		else if (h->kind == HAPPENING_FREED)
+			since_ms = INT64_MAX;
+	}
+	return since_ms;
+}
+
+/* The timeline begins some time before the trainee came, so that what broke is on it, and how who
+ * stands in the records came there. */
+static int64_t begin_of(const struct lesson *lesson, struct world *w, int64_t begins_ms)
 {
 	int64_t from_ms = begins_ms - BEFORE_MS;
+	const char *const *watch;
 	size_t i;
 
 	for (i = 0; i < world_told(w); i++) {
@@ -408,6 +466,12 @@ static int64_t begin_of(struct world *w, int64_t begins_ms)
 		if (h->at_ms - 10000 < from_ms)
 			from_ms = h->at_ms - 10000;
 		break;
+	}
+	for (watch = lesson->watch; *watch; watch++) {
+		int64_t since_ms = recorded_since(w, *watch, begins_ms);
+
+		if (since_ms < from_ms && since_ms >= begins_ms - BEFORE_MOST_MS)
+			from_ms = since_ms;
 	}
 	if (from_ms < begins_ms - BEFORE_MOST_MS)
 		from_ms = begins_ms - BEFORE_MOST_MS;
@@ -429,7 +493,7 @@ struct debrief *debrief_new(const struct lesson *lesson, uint64_t seed, struct w
 	d->n_values = a->n_values;
 	d->values = xcalloc(a->n_values + 1, sizeof(*d->values));
 	memcpy(d->values, a->values, a->n_values * sizeof(*d->values));
-	d->from_ms = begin_of(w, d->begins_ms);
+	d->from_ms = begin_of(lesson, w, d->begins_ms);
 	score_make(&d->score, &lesson->score, w, a);
 	copy_said(d, a);
 	make_acts(d, w, a->deeds);

@@ -493,7 +493,8 @@ static void work_over(struct world *w, struct process *p, void *who, int64_t a)
 	if (g->pod)
 		g->pod->code = (int32_t)a;
 	g->by_itself = true;
-	process_end(w, p, PROCESS_END_KILLED);
+	process_end_as(
+		w, p, PROCESS_END_KILLED, g->ok ? "is done, and ended" : "failed, and ended");
 }
 
 static int64_t unit_of(const struct pod_program *g)

@@ -222,7 +222,7 @@ static void deadline_due(struct world *w, struct process *p, void *who, int64_t 
 	if (l->is.release)
 		ask_release(w, l);
 	if (l->is.exits)
-		process_end(w, p, PROCESS_END_KILLED);
+		process_end_as(w, p, PROCESS_END_KILLED, "ended by itself");
 	else if (!l->is.ends)
 		process_after(w, p, l->is.retry_ms, acquire_due, l, l->attempt);
 }

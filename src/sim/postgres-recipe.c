@@ -148,7 +148,7 @@ static void finished(struct world *w, struct simpg_locker *l)
 	l->done = true;
 	simpg_client_close(w, &l->client);
 	if (l->ends)
-		process_end(w, l->program.process, PROCESS_END_STOPPED);
+		process_end_as(w, l->program.process, PROCESS_END_STOPPED, "is done, and ended");
 }
 
 /* ---- what was answered ---- */

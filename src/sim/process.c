@@ -221,6 +221,11 @@ static const char *end_words(enum process_end how)
 
 void process_end(struct world *w, struct process *p, enum process_end how)
 {
+	process_end_as(w, p, how, NULL);
+}
+
+void process_end_as(struct world *w, struct process *p, enum process_end how, const char *words)
+{
 	struct program *g;
 	bool stays = how == PROCESS_END_STOPPED || p->restart_after_ms < 0;
 
@@ -232,8 +237,8 @@ void process_end(struct world *w, struct process *p, enum process_end how)
 	p->state = stays ? PROCESS_STOPPED : PROCESS_CRASHED;
 	drop_held(w, p);
 	thing_changed(&p->thing);
-	world_tell(
-		w, HAPPENING_ENDED, p->thing.name, NULL, 0, "%s %s", p->thing.name, end_words(how));
+	world_tell(w, HAPPENING_ENDED, p->thing.name, NULL, 0, "%s %s", p->thing.name,
+		words ? words : end_words(how));
 	for (g = p->programs; g; g = g->next)
 		if (g->ops->ended)
 			g->ops->ended(w, g, how);

@@ -81,6 +81,9 @@ void process_start(struct world *w, struct process *p);
 /* Ends its life; with END_KILLED its supervisor starts it again where it has one, with END_STOPPED
  * nobody does. */
 void process_end(struct world *w, struct process *p, enum process_end how);
+/* The same, of one that ends by itself: how says what becomes of what it holds, and the words tell
+ * the story ("is done, and ended"), in which nobody stopped it. */
+void process_end_as(struct world *w, struct process *p, enum process_end how, const char *words);
 /* No timer and no reply comes until then; INT64_MAX: until process_resume. */
 void process_pause(struct world *w, struct process *p, int64_t for_ms);
 void process_resume(struct world *w, struct process *p);

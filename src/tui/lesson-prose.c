@@ -269,7 +269,12 @@ static void tell_timeline(struct prose *p, const struct debrief *d)
 	size_t i;
 
 	prose_head(p, "What truly happened, beside what the records said");
-	if (!d->n_bands || !make_axis(&axis, p, d)) {
+	if (!d->n_bands) {
+		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM,
+			"The lesson has no duty and names no lock whose time could be drawn.");
+		return;
+	}
+	if (!make_axis(&axis, p, d)) {
 		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "There is no room to draw it.");
 		return;
 	}

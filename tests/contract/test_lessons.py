@@ -115,6 +115,44 @@ class Lessons(unittest.TestCase):
                 self.assertEqual([line for line in done.out.splitlines() if len(line) > 80], [])
                 self.assertTrue(done.out.isascii())
 
+    def test_the_timeline_shows_what_the_score_counts(self):
+        """Time in which nobody worked, or two: the chart and the score tell the same, from the first moment on."""
+        for lesson in self.lessons:
+            for way in lesson["ways"]:
+                with self.subTest(lesson=lesson["number"], way=way["name"]):
+                    result = json.loads(self.play(lesson, way).out)
+                    bands = {(band["group"], band["label"]): band["spans"] for band in result["timeline"]}
+                    self.assertTrue(bands, "there is something to draw")
+                    for measure in result["measures"]:
+                        label = {"vacant": "nobody", "overlap": "two at once"}.get(measure["measure"])
+                        spans = [span for duty in measure["of"] for span in bands.get((f"{duty}: who did the work", label), ())]
+                        drawn = sum(max(0, span["to_ms"] - max(span["from_ms"], lesson["begins_ms"])) for span in spans)
+                        if label == "nobody":
+                            self.assertEqual(drawn, measure["value"], measure)
+                        elif label:
+                            # Of three at once it counts twice.
+                            self.assertTrue(drawn <= measure["value"] <= drawn * 2, measure)
+
+    def test_the_story_tells_what_truly_happened(self):
+        """Who is done was not stopped; what somebody did, and what came of it, is never lost among what many do."""
+        for lesson in self.lessons:
+            for way in lesson["ways"]:
+                with self.subTest(lesson=lesson["number"], way=way["name"]):
+                    result = json.loads(self.play(lesson, way).out)
+                    told = [event["text"] for event in result["events"]]
+                    self.assertLess(len(told), 80, "it is told to its end")
+                    stopped = {text.split()[0] for text in told if "was asked to stop" in text}
+                    acted = {act["id"].rsplit("/", 1)[-1] for act in result["acts"]}
+                    self.assertEqual({name for name in stopped if not any(name.startswith(one) for one in acted)}, set())
+        # The first lesson's cause lies minutes before its trainee comes.
+        result = json.loads(self.play(self.lessons[0], self.lessons[0]["ways"][-1]).out)
+        self.assertTrue([event for event in result["events"] if "answers false" in event["text"]], result["events"])
+        # A run that is over is told with its own end.
+        result = json.loads(self.home.baton("train", "S09", "--script", "remove-the-finalizer-only", "--json").out)
+        told = [event["text"] for event in result["events"]]
+        self.assertIn("the run cleanup-29541640 is over: Complete", told)
+        self.assertIn("the run cleanup-29541600 is over: DeadlineExceeded", told)
+
     def test_playing_a_script_keeps_no_result(self):
         self.play(self.lessons[0], self.lessons[0]["ways"][0])
         self.assertIn("No lesson was played", self.home.baton("train", "--results").out)
