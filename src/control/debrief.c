@@ -379,11 +379,31 @@ static bool verdict_fits(const struct debrief *d, const struct lesson_verdict *v
 		return false;
 	if (v->on && !deed_means(v->on, act->id) && !deed_means(v->on, act->identity))
 		return false;
-	return (!v->after || done_before(d, i, v->after)) &&
+	if (v->whom != LESSON_WHOM_ANY && act->to_waiter != (v->whom == LESSON_WHOM_WAITER))
+		return false;
+	return act->at_ms <= v->until_ms && (!v->after || done_before(d, i, v->after)) &&
 	       !(v->unless && done_before(d, i, v->unless));
 }
 
-static void judge_act(struct debrief *d, size_t i)
+/* What the score took points for harmed, also where the debrief has no word of it. */
+static void judge_by_score(struct debrief *d, struct debrief_act *act, const struct deed *deed)
+{
+	const struct score_rules *rules = &d->lesson->score;
+	size_t i;
+
+	for (i = 0; i < rules->n_costs; i++) {
+		const struct score_cost *c = &rules->costs[i];
+
+		if (c->costs <= 0 || d->values[i] <= c->free ||
+			!measure_counts_deed(&c->measure, deed))
+			continue;
+		act->was = "harmed";
+		act->text = c->text;
+		return;
+	}
+}
+
+static void judge_act(struct debrief *d, size_t i, const struct deed *deed)
 {
 	const struct lesson *l = d->lesson;
 	size_t v;
@@ -394,6 +414,7 @@ static void judge_act(struct debrief *d, size_t i)
 			d->acts[i].text = l->verdicts[v].text;
 			return;
 		}
+	judge_by_score(d, &d->acts[i], deed);
 }
 
 static void make_acts(struct debrief *d, struct world *w, size_t n)
@@ -411,8 +432,9 @@ static void make_acts(struct debrief *d, struct world *w, size_t n)
 			.id = xstrdup(deed->id),
 			.identity = xstrdup(deed->identity),
 			.reason = xstrdup(deed->reason),
-			.asks = deed->asks };
-		judge_act(d, d->n_acts++);
+			.asks = deed->asks,
+			.to_waiter = deed->to_waiter };
+		judge_act(d, d->n_acts++, deed);
 	}
 }
 

@@ -46,9 +46,9 @@ struct debrief_event {
 struct debrief_act {
 	int64_t at_ms;
 	char *verb, *id, *identity, *reason;
-	bool asks;
+	bool asks, to_waiter;
 	const char *was;  /* "helped", "harmed", "needless"; NULL: nothing is said of it */
-	const char *text; /* the lesson's; NULL */
+	const char *text; /* the lesson's: of its debrief, or of what the score took for it; NULL */
 };
 
 struct debrief_said {

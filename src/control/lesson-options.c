@@ -193,6 +193,15 @@ const struct option_def lesson_verdict_options[] = {
 	{ .name = "unless",
 		.type = OPTION_TEXT,
 		.help = "\"VERB ID\": only if that was not done before it." },
+	{ .name = "whom",
+		.type = OPTION_WORD,
+		.words = "holder|waiter",
+		.help = "Only if it was about a holder, or about one that waited. By default "
+			"either." },
+	{ .name = "until",
+		.type = OPTION_DURATION,
+		.help = "Only if it was done until then, in time of the world. By default at any "
+			"time." },
 	{ .name = "was",
 		.type = OPTION_WORD,
 		.words = "helped|harmed|needless",

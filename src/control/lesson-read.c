@@ -679,6 +679,13 @@ static int read_ways(struct reading *r, const struct option_values *v)
 
 /* ---- the debrief ---- */
 
+static enum lesson_whom whom_of(const char *word)
+{
+	if (!word)
+		return LESSON_WHOM_ANY;
+	return strcmp(word, "waiter") == 0 ? LESSON_WHOM_WAITER : LESSON_WHOM_HOLDER;
+}
+
 static int read_verdicts(struct reading *r, const struct option_values *v)
 {
 	struct lesson *l = r->lesson;
@@ -696,6 +703,10 @@ static int read_verdicts(struct reading *r, const struct option_values *v)
 			.on = raw(&item, "on"),
 			.after = raw(&item, "after"),
 			.unless = raw(&item, "unless"),
+			.whom = whom_of(raw(&item, "whom")),
+			.until_ms = option_value_set(&item, "until")
+					    ? option_value_int(&item, "until")
+					    : INT64_MAX,
 			.was = raw(&item, "was"),
 			.text = text_of(r, &item, "text") };
 		rc = check_length(r, &item);

@@ -68,13 +68,21 @@ struct lesson_way {
 	size_t n_steps;
 };
 
+enum lesson_whom {
+	LESSON_WHOM_ANY,
+	LESSON_WHOM_HOLDER, /* not a waiter */
+	LESSON_WHOM_WAITER
+};
+
 /* What the debrief says of an act. The first row that fits counts. */
 struct lesson_verdict {
 	const char *act;    /* a verb, or "any" */
 	const char *on;     /* an id, or its beginning and a star; NULL: any */
 	const char *after;  /* "VERB ID": only if that was done before; NULL */
 	const char *unless; /* "VERB ID": only if that was not done before; NULL */
-	const char *was;    /* "helped", "harmed" or "needless" */
+	enum lesson_whom whom;
+	int64_t until_ms; /* only what was done until then, in time of the world */
+	const char *was;  /* "helped", "harmed" or "needless" */
 	const char *text;
 };
 

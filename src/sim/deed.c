@@ -70,6 +70,7 @@ void deed_add(struct world *w, const struct deed *deed)
 	deeds->at[deeds->n++] = (struct deed){
 		.at_ms = world_now_ms(w),
 		.asks = only_asks(deed->verb),
+		.to_waiter = deed->to_waiter,
 		.verb = copy(deed->verb),
 		.id = copy(deed->id),
 		.identity = copy(deed->identity),

@@ -10,6 +10,7 @@
 struct deed {
 	int64_t at_ms;
 	bool asks;            /* it changed nothing: a question to somebody */
+	bool to_waiter;       /* it was about one that waited, as it stood on the screen */
 	const char *verb;     /* its word */
 	const char *id;       /* of the row */
 	const char *identity; /* whom it was about; "" */

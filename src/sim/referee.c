@@ -96,20 +96,32 @@ static int64_t of_happenings(const struct world *w, const char *word, const char
 	return found;
 }
 
-static int64_t of_deeds(const struct world *w, const char *verb, const char *on)
+static bool is_deed(const struct deed *deed, const char *verb, const char *on)
 {
 	bool any = strcmp(verb, "any") == 0;
+
+	return (any ? !deed->asks : strcmp(deed->verb, verb) == 0) &&
+	       (deed_means(on, deed->id) || deed_means(on, deed->identity));
+}
+
+static int64_t of_deeds(const struct world *w, const char *verb, const char *on)
+{
 	size_t i, n = deed_count(w);
 	int64_t found = 0;
 
-	for (i = 0; i < n; i++) {
-		const struct deed *deed = deed_at(w, i);
-
-		if ((any ? !deed->asks : strcmp(deed->verb, verb) == 0) &&
-			(deed_means(on, deed->id) || deed_means(on, deed->identity)))
-			found++;
-	}
+	for (i = 0; i < n; i++)
+		found += is_deed(deed_at(w, i), verb, on);
 	return found;
+}
+
+bool measure_counts_deed(const struct measure *m, const struct deed *deed)
+{
+	size_t i;
+
+	for (i = 0; i < m->n_of; i++)
+		if (m->kind == MEASURE_ACTS && is_deed(deed, m->of[i], m->on))
+			return true;
+	return false;
 }
 
 static int64_t of_name(struct world *w, const struct measure *m, const char *name)

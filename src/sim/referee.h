@@ -48,6 +48,8 @@ struct measure {
 
 /* What it says at this moment, since the world began. */
 int64_t measure_now(struct world *w, const struct measure *m);
+/* Whether a measure of acts counts that one. */
+bool measure_counts_deed(const struct measure *m, const struct deed *deed);
 /* Whether all its names are known to the world, where they can be looked up; else the first that is
  * not in *ret_unknown. */
 bool measure_known(const struct world *w, const struct measure *m, const char **ret_unknown);

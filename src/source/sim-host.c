@@ -180,6 +180,14 @@ static void wake(const struct sim_open_source *o)
 		return; /* a counter that is full is readable as well */
 }
 
+static bool to_waiter(const struct order *order)
+{
+	const struct claim *claim =
+		order->s && order->key ? singleton_claim_at(order->s, order->key) : NULL;
+
+	return claim && claim->kind == CLAIM_WAITER;
+}
+
 void sim_acted(struct sim_source *s, const struct order *order, const char *fmt, ...)
 {
 	const struct sim_open_source *o;
@@ -192,7 +200,8 @@ void sim_acted(struct sim_source *s, const struct order *order, const char *fmt,
 	deed_add(s->world, &(struct deed){ .verb = verb_word(order->verb)->word,
 				   .id = order->s ? order->s->id : NULL,
 				   .identity = order->identity,
-				   .reason = order->reason });
+				   .reason = order->reason,
+				   .to_waiter = to_waiter(order) });
 	world_tell(
 		s->world, HAPPENING_ACT, "operator", order->s ? order->s->id : NULL, 0, "%s", text);
 	/* The other sources show what it did without waiting for their time. */

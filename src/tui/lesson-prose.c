@@ -308,7 +308,7 @@ static void tell_act(struct prose *p, const struct debrief *d, size_t i)
 		*act->identity && !str_ends(act->id, act->identity) ? act->identity : "");
 	if (act->was || !act->asks)
 		prose_add(p, STYLE_TEXT, "", HANG_EVENT, was_style(act->was), "%s%s%s",
-			act->was ? act->was : "neither helped nor harmed", act->text ? ": " : "",
+			act->was ? act->was : "the lesson has no word of it", act->text ? ": " : "",
 			act->text ? act->text : "");
 	if (*act->reason)
 		prose_add(p, STYLE_TEXT, "", HANG_EVENT, STYLE_DIM, "reason: %s", act->reason);

@@ -176,6 +176,37 @@ class Lessons(unittest.TestCase):
                     continue
                 self.assertEqual([said["what"] for said in json.loads(done.out)["said"]], ["note", "hint"])
 
+    def test_the_debrief_says_of_an_act_what_it_did_then(self):
+        """The same verb on the same row helps or harms by whom it was about, by when, and by what was done before."""
+        builder, deploy = ({"act": "cancel", "on": "orders/billing:72707369", "expect": who} for who in ("builder-billing", "deploy-billing"))
+        leader = {"act": "release", "on": "ctl//placer/leader", "expect": "placer-1"}
+        resume = {"act": "resume", "on": "prod/cronjob/billing/invoices"}
+        allow = {"act": "apply", "on": "fleet/change/allow"}
+        for lesson, acts, was in (
+                ("S01", [(160, {"act": "release", "on": "orders/app:1000", "expect": "pod-4"})], ["needless"]),
+                ("S01", [(160, {"act": "restart", "on": "fleet/process/web-1"})], ["harmed"]),
+                ("S02", [(60, {"act": "release", "on": "orders/app:1000", "expect": "worker-a"}), (75, {"act": "stop", "on": "fleet/process/worker-a"})],
+                 ["harmed", "helped"]),
+                ("S02", [(60, {"act": "release", "on": "orders/app:1000", "expect": "worker-b"})], ["harmed"]),
+                ("S04", [(105, {"act": "fence", "on": "fleet/machine/place-1"}), (108, leader)], ["helped", "helped"]),
+                ("S04", [(105, leader)], ["harmed"]),
+                ("S05", [(60, {"act": "stop", "on": "fleet/process/payer-b"}), (62, {"act": "start", "on": "fleet/process/payer-b"}),
+                         (90, {"act": "stop", "on": "fleet/process/payer-a"})], ["helped", "helped", "helped"]),
+                ("S09", [(2560, allow)], ["harmed"]),
+                ("S09", [(2550, {"act": "fence", "on": "fleet/machine/node-2"}), (2610, allow)], ["helped", "needless"]),
+                ("S10", [(110, resume)], ["harmed"]),
+                ("S10", [(320, resume)], ["helped"]),
+                ("S11", [(95, {"act": "release", "on": "ctl/elections/mail", "expect": "mailer-b"})], ["harmed"]),
+                ("S12", [(590, builder)], ["harmed"]),
+                ("S12", [(590, deploy)], ["helped"]),
+                ("S12", [(590, {"act": "stop", "on": "fleet/process/builder-app"})], ["harmed"])):
+            with self.subTest(lesson=lesson, acts=acts):
+                path = os.path.join(self.home.folder.path, "acts.yaml")
+                with open(path, "w", encoding="utf-8") as out:
+                    json.dump([{"at": f"{at}s", "reason": "to see what comes of it", **act} for at, act in acts], out)
+                result = json.loads(self.home.baton("train", lesson, "--script", path, "--json").out)
+                self.assertEqual((result["faults"], [act["was"] for act in result["acts"]]), ([], was), result["acts"])
+
     def test_a_trainee_breaks_nothing_on_purpose(self):
         """What breaks is the lesson's: the verbs of the demo that break the process behind a row are not there."""
         path = os.path.join(self.home.folder.path, "mine.yaml")
