@@ -60,8 +60,7 @@ static void act_ask(
 
 	out_init(&out, STDERR_FILENO);
 	show_mark_line(&out, call->board);
-	show_forecast_text(
-		&out, &style, view->items[0].forecast, clock_wall_us(look_clock(&call->look)));
+	show_forecast_text(&out, &style, view->items[0].forecast);
 	out_close(&out);
 	if (!ask_reason(cli, call, reason)) {
 		gate_cancel(gate);

@@ -40,7 +40,7 @@ static int forecast_print(
 	if (cli->json)
 		forecast_json(&out, call->board, f);
 	else
-		show_forecast_text(&out, &style, f, clock_wall_us(look_clock(&call->look)));
+		show_forecast_text(&out, &style, f);
 	return cli_close(&out, EXIT_CODE_OK);
 }
 

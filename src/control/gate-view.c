@@ -113,6 +113,7 @@ struct gate_view *gate_look(struct gate *gate)
 	view->to_type = xstrdup(gate->to_type);
 	view->or_type = copied(gate->or_type);
 	view->prod = gate->prod;
+	view->forecast_only = gate->options.forecast_only;
 	view->needs_reason = gate->prod || gate->options.way == GATE_WAY_COMMAND;
 	view->settle_left_ms = settle_left(gate);
 	summarise(gate, &text);

@@ -124,6 +124,7 @@ struct gate_view {
 	const char *or_type; /* what is taken as well (the singleton's name); NULL */
 	bool needs_reason;   /* a reason must be said */
 	bool prod;           /* the environment is prod, or not said */
+	bool forecast_only;  /* it can't be confirmed: it is over when the forecast is there */
 	const struct gate_item *items;
 	size_t n_items;
 	const struct gate_step *steps; /* oldest first */

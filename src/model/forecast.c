@@ -366,7 +366,6 @@ const char *permission_word(enum tristate permission)
 
 struct telling {
 	const struct forecast *f;
-	int64_t now_us;
 	struct str text;
 	forecast_line line;
 	void *arg;
@@ -474,9 +473,10 @@ static void tell_overlap(struct telling *t)
 
 	str_add(&t->text, f->overlap_text);
 	if (f->overlap == TRI_YES && f->last_sign_us != TIME_UNKNOWN) {
-		clock_format_age(age, clock_minus(t->now_us, f->last_sign_us) / 1000);
-		str_addf(&t->text, "; last sign %s ago%s%s%s", age, f->last_sign ? " (" : "",
-			f->last_sign ? f->last_sign : "", f->last_sign ? ")" : "");
+		clock_format_age(age, clock_minus(f->at_us, f->last_sign_us) / 1000);
+		str_addf(&t->text, "; last sign %s before this forecast%s%s%s", age,
+			f->last_sign ? " (" : "", f->last_sign ? f->last_sign : "",
+			f->last_sign ? ")" : "");
 	}
 	tell(t, "overlap");
 }
@@ -516,9 +516,9 @@ static void tell_each(struct telling *t, const char *label, const struct plan_li
 	}
 }
 
-void forecast_tell(const struct forecast *f, int64_t now_us, forecast_line line, void *arg)
+void forecast_tell(const struct forecast *f, forecast_line line, void *arg)
 {
-	struct telling t = { .f = f, .now_us = now_us, .line = line, .arg = arg };
+	struct telling t = { .f = f, .line = line, .arg = arg };
 
 	str_init(&t.text, FORECAST_TEXT_MAX);
 	tell_each(&t, "not now", &f->reasons, false);
@@ -552,7 +552,7 @@ const char *forecast_digest(const struct forecast *f, char *buf)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL;
 
-	forecast_tell(f, f->at_us, digest_line, &hash);
+	forecast_tell(f, digest_line, &hash);
 	snprintf(buf, FORECAST_DIGEST_MAX, "%016" PRIx64, hash);
 	return buf;
 }

@@ -76,10 +76,10 @@ const char *forecast_evicted(const struct forecast *f);
  * The forecast as sentences, a label and a text each, in the order of the dialog: reasons ("not
  * now"), takes it from, destroys, keeps, tells, next, overlap, permission, if left alone, warnings
  * ("!"), sends, guarded by. The command line prints the same. A text may be long; who shows it
- * wraps it. now_us: for ages.
+ * wraps it. Ages are those of the moment when it was made: what was seen since then is not in it.
  */
 typedef void (*forecast_line)(void *arg, const char *label, const char *text);
-void forecast_tell(const struct forecast *f, int64_t now_us, forecast_line line, void *arg);
+void forecast_tell(const struct forecast *f, forecast_line line, void *arg);
 
 /*
  * What tells this forecast from another: 16 hexadecimal digits over all that an operator was shown

@@ -155,8 +155,7 @@ static void tell_line(void *arg, const char *label, const char *text)
 	}
 }
 
-void show_forecast_text(
-	struct out *out, const struct show_style *style, const struct forecast *f, int64_t now_us)
+void show_forecast_text(struct out *out, const struct show_style *style, const struct forecast *f)
 {
 	struct telling t = { out, style->columns };
 
@@ -165,5 +164,5 @@ void show_forecast_text(
 	out_text(out, "  ");
 	out_text(out, f->environment ? f->environment : "(environment not said)");
 	out_char(out, '\n');
-	forecast_tell(f, now_us, tell_line, &t);
+	forecast_tell(f, tell_line, &t);
 }

@@ -11,8 +11,7 @@ struct json_writer;
  */
 void show_forecast_json(struct json_writer *j, const struct forecast *f);
 /* The same as text: a label and its sentence on each line, wrapped where it is a terminal. */
-void show_forecast_text(
-	struct out *out, const struct show_style *style, const struct forecast *f, int64_t now_us);
+void show_forecast_text(struct out *out, const struct show_style *style, const struct forecast *f);
 /* {identity, key, token}, as a value. */
 void show_target_json(struct json_writer *j, const struct forecast *f);
 

@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/civil.h"
-#include "control/gate.h"
 #include "tui/gate-dialog.h"
 #include "tui/input.h"
 #include "tui/pick.h"
@@ -16,6 +15,7 @@ enum {
 	LABEL_W = 15,
 	DIALOG_W = 110,
 	LEAST_BODY = 3, /* lines of the forecast that must be seen at once */
+	OLD_MS = 10000, /* the age of a forecast from which on it is told */
 };
 
 void gate_dialog_init(struct gate_dialog *d)
@@ -70,9 +70,11 @@ static enum style outcome_style(enum gate_outcome outcome)
 	}
 }
 
-static void tell_outcome(struct prose *p, const struct gate_item *item)
+static void tell_outcome(
+	struct prose *p, const struct gate_view *view, const struct gate_item *item)
 {
-	if (item->outcome == GATE_NONE)
+	/* A forecast that nobody meant to confirm was not cancelled. */
+	if (item->outcome == GATE_NONE || (view->forecast_only && item->outcome == GATE_CANCELLED))
 		return;
 	prose_add(p, outcome_style(item->outcome), gate_outcome_word(item->outcome), LABEL_W,
 		STYLE_STRONG, "%s", item->text);
@@ -96,13 +98,13 @@ static void tell_which(struct prose *p, const struct gate_view *view, size_t i)
 			view->n_items, verb_word(item->verb)->word, item->id);
 }
 
-static void tell_forecast(struct prose *p, const struct gate_view *view, size_t i, int64_t now_us)
+static void tell_forecast(struct prose *p, const struct gate_view *view, size_t i)
 {
 	const struct gate_item *item = &view->items[i];
 
 	tell_which(p, view, i);
 	if (item->forecast)
-		forecast_tell(item->forecast, now_us, tell_line, p);
+		forecast_tell(item->forecast, tell_line, p);
 	else if (view->phase == GATE_PHASE_READING)
 		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM,
 			"Reads again what it is now; nothing is sent.");
@@ -128,18 +130,21 @@ static void tell_end(struct prose *p, const struct gate_view *view)
 {
 	size_t i;
 
-	if (view->n_items != 1)
+	if (view->forecast_only && view->outcome == GATE_CANCELLED)
+		prose_add(p, STYLE_KEY, "forecast", LABEL_W, STYLE_STRONG,
+			"only that: nothing was sent, and nothing will be");
+	else if (view->n_items != 1)
 		prose_add(p, outcome_style(view->outcome), gate_outcome_word(view->outcome),
 			LABEL_W, STYLE_STRONG, "%s", view->text);
 	for (i = 0; i < view->n_items; i++) {
 		tell_which(p, view, i);
-		tell_outcome(p, &view->items[i]);
+		tell_outcome(p, view, &view->items[i]);
 	}
 	prose_rule(p);
 }
 
 /* What happened last is what is looked for: it stands first. */
-static void tell(struct prose *p, const struct gate_view *view, int64_t now_us)
+static void tell(struct prose *p, const struct gate_view *view)
 {
 	size_t i;
 
@@ -150,7 +155,7 @@ static void tell(struct prose *p, const struct gate_view *view, int64_t now_us)
 		prose_rule(p);
 	}
 	for (i = 0; i < view->n_items; i++)
-		tell_forecast(p, view, i, now_us);
+		tell_forecast(p, view, i);
 }
 
 /* ---- the window ---- */
@@ -179,8 +184,29 @@ static const char *edge_hint(const struct gate_dialog *d, const struct gate_view
 	}
 }
 
-static void draw_frame(
-	const struct gate_dialog *d, const struct gate_view *view, struct canvas *c, struct area a)
+/*
+ * A forecast tells of the moment when it was made. While it waits to be confirmed the world goes
+ * on: from some age on, the upper edge says how old it is. Returns how wide that is.
+ */
+static int draw_age(
+	const struct gate_view *view, int64_t now_us, struct canvas *c, struct area edge)
+{
+	const struct forecast *f = view->n_items ? view->items[0].forecast : NULL;
+	int64_t age_ms = f ? clock_minus(now_us, f->at_us) / 1000 : 0;
+	char age[CLOCK_TEXT_MAX], text[CLOCK_TEXT_MAX + 32];
+	int w;
+
+	if (view->phase != GATE_PHASE_ASKING || age_ms < OLD_MS)
+		return 0;
+	clock_format_age(age, age_ms);
+	snprintf(text, sizeof(text), " as it was %s ago ", age);
+	w = canvas_width(c, text);
+	canvas_put(c, edge, 0, edge.w - w, STYLE_DIM, text);
+	return w;
+}
+
+static void draw_frame(const struct gate_dialog *d, const struct gate_view *view, int64_t now_us,
+	struct canvas *c, struct area a)
 {
 	enum style frame = view->prod ? STYLE_FRAME_PROD : STYLE_FRAME;
 	const struct gate_item *first = view->n_items ? &view->items[0] : NULL;
@@ -189,14 +215,18 @@ static void draw_frame(
 	int w;
 
 	canvas_box(c, a, frame);
+	if (view->prod) {
+		canvas_put(c, edge, 0, edge.w - 6, STYLE_ENV_PROD, " PROD ");
+		edge.w -= 8;
+	}
+	w = draw_age(view, now_us, c, edge);
+	edge.w -= w ? w + 2 : 0;
 	if (first) {
 		snprintf(title, sizeof(title), " %s  %s ", verb_word(first->verb)->word,
 			view->n_items > 1 ? "(a set)" : first->id);
-		w = canvas_width(c, title) < edge.w - 8 ? canvas_width(c, title) : edge.w - 8;
+		w = canvas_width(c, title) < edge.w ? canvas_width(c, title) : edge.w;
 		canvas_fit(c, edge, 0, 0, w, STYLE_STRONG, FIT_MIDDLE, title);
 	}
-	if (view->prod)
-		canvas_put(c, edge, 0, edge.w - 6, STYLE_ENV_PROD, " PROD ");
 	canvas_fit(c, area_sub(a, a.h - 1, 2, 1, a.w - 4), 0, 0,
 		canvas_width(c, edge_hint(d, view)) < a.w - 4 ? canvas_width(c, edge_hint(d, view))
 							      : a.w - 4,
@@ -234,8 +264,12 @@ void gate_dialog_draw(struct gate_dialog *d, const struct gate_view *view, int64
 	struct area a, body;
 	struct prose p;
 
+	/* What comes of it stands first, however far the forecast was scrolled to be read. */
+	if (view->phase != d->phase)
+		d->top = 0;
+	d->phase = view->phase;
 	prose_init(&p);
-	tell(&p, view, now_us);
+	tell(&p, view);
 	d->lines = prose_height(&p, c, w - 4);
 	a = dialog_area(c, d->lines + fields + 2, w, keep_y);
 	body = area_sub(a, 1, 2, a.h - 2 - fields, a.w - 4);
@@ -248,7 +282,7 @@ void gate_dialog_draw(struct gate_dialog *d, const struct gate_view *view, int64
 	/* A forecast that is half there was not read to its end, and through a slit none is. */
 	if (view->phase == GATE_PHASE_ASKING && !d->small && d->top + body.h >= d->lines)
 		d->seen = true;
-	draw_frame(d, view, c, a);
+	draw_frame(d, view, now_us, c, a);
 	prose_draw(&p, c, body, d->top, "... PgDn shows the rest");
 	if (fields)
 		draw_fields(d, view, c, area_sub(a, a.h - 1 - fields, 2, fields, a.w - 4));

@@ -1,10 +1,9 @@
 #ifndef TUI_GATE_DIALOG_H
 #define TUI_GATE_DIALOG_H
 
+#include "control/gate.h"
 #include "tui/canvas.h"
 #include "tui/line.h"
-
-struct gate_view;
 
 /*
  * The window of one act: its forecast, what confirms it, and its steps as they happen. Pure: it
@@ -18,7 +17,8 @@ enum gate_field {
 struct gate_dialog {
 	struct line reason, typed;
 	enum gate_field field;
-	int top, lines, page; /* of the text above the fields */
+	int top, lines, page;  /* of the text above the fields */
+	enum gate_phase phase; /* that was drawn last: another one begins at its top */
 	bool seen;  /* the whole forecast was on the screen: nothing is confirmed before */
 	bool small; /* it does not fit on this terminal: nothing is confirmed */
 	char hint[300];

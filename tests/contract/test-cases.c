@@ -404,7 +404,7 @@ static void compare_forecast(struct play *p, const struct forecast *f, const jso
 	size_t i;
 
 	str_init(&texts, TEXT_MOST);
-	forecast_tell(f, p->clock.wall_us, add_line, &texts);
+	forecast_tell(f, add_line, &texts);
 	for (i = 0; i < json_array_size(warns); i++)
 		if (!forecast_warns(f, json_string_value(json_array_get(warns, i))))
 			fail_msg("picture %d, %s: %s must warn of %s, and says:\n%s", p->step,

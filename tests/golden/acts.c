@@ -94,6 +94,7 @@ static const struct gate_item unknown[] = { { ITEM_RELEASE, .outcome = GATE_UNKN
 	.n = 17 } };
 static const struct gate_item refused[] = { { ITEM_RELEASE, .outcome = GATE_REFUSED,
 	.text = "the source ctl is protected in the config" } };
+static const struct gate_item only[] = { { ITEM_RELEASE, .outcome = GATE_CANCELLED, .text = "" } };
 static const struct gate_item set[] = {
 	{ ITEM_RELEASE, .outcome = GATE_DONE, .text = "node-c leads, token 1490", .n = 17 },
 	{ ITEM_SUSPEND, .outcome = GATE_DONE, .text = "it is suspended", .n = 18 },
@@ -121,6 +122,13 @@ static const struct {
 				.to_type = "y",
 				.items = reversible,
 				.n_items = 1 } },
+	{ "forecast", { .phase = GATE_PHASE_OVER,
+			      .outcome = GATE_CANCELLED,
+			      .text = "",
+			      .forecast_only = true,
+			      .items = only,
+			      .n_items = 1,
+			      STEPS(1) } },
 	{ "reading", { .phase = GATE_PHASE_READING, .text = "", .items = reading, .n_items = 1 } },
 	{ "acting", { .phase = GATE_PHASE_ACTING,
 			    .text = "",

@@ -7,8 +7,9 @@
  * Acts made by hand for tests of their window: constant data, no gate behind them.
  *
  * "release": an etcd election in prod that waits for its confirmation; "reversible": a CronJob's
- * suspend in a lab; "reading"; "acting"; "done"; "changed"; "unknown"; "refused"; "set": two of
- * three done, the third changed. NULL for another name.
+ * suspend in a lab; "forecast": the first, only to be looked at; "reading"; "acting"; "done";
+ * "changed"; "unknown"; "refused"; "set": two of three done, the third changed. NULL for another
+ * name.
  */
 const struct gate_view *acts_view(const char *name);
 

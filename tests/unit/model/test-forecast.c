@@ -61,7 +61,7 @@ static void assert_tells(const struct scene *c, const char *want)
 	struct str text;
 
 	str_init(&text, 1 << 16);
-	forecast_tell(f, c->in.now_us, add_line, &text);
+	forecast_tell(f, add_line, &text);
 	assert_string_equal(text.s, want);
 	str_release(&text);
 	forecast_unref(f);
@@ -84,18 +84,19 @@ static void all_that_is_known_is_told(void **state)
 	c.plan.gap_max_ms = 15000;
 	c.plan.last_sign_us = c.in.now_us - 24000000;
 	plan_text(&c.plan.last_sign, "renewed");
-	assert_tells(&c, "takes it from: node-b  token 1482  (rev:1482)\n"
-			 "destroys: the key elections/x/1\n"
-			 "keeps: its lease 1\n"
-			 "tells: nobody: node-b is not asked, and may still work\n"
-			 "next: node-c, after 0s to 15s: one watch event\n"
-			 "overlap: possible until node-b is seen to stop; last sign 24s ago "
-			 "(renewed)\n"
-			 "permission: ok\n"
-			 "if left alone: its lease ends in 9 s\n"
-			 "!: it is not safe\n"
-			 "sends: txn\n"
-			 "guarded by: create_revision\n");
+	assert_tells(&c,
+		"takes it from: node-b  token 1482  (rev:1482)\n"
+		"destroys: the key elections/x/1\n"
+		"keeps: its lease 1\n"
+		"tells: nobody: node-b is not asked, and may still work\n"
+		"next: node-c, after 0s to 15s: one watch event\n"
+		"overlap: possible until node-b is seen to stop; last sign 24s before this "
+		"forecast (renewed)\n"
+		"permission: ok\n"
+		"if left alone: its lease ends in 9 s\n"
+		"!: it is not safe\n"
+		"sends: txn\n"
+		"guarded by: create_revision\n");
 	scene_close(&c);
 }
 
@@ -228,7 +229,7 @@ static void long_lists_are_counted(void **state)
 	f = forecast_new(&c.in);
 	assert_int_equal(f->destroys.n + f->destroys.cut, 1500);
 	str_init(&text, 1 << 16);
-	forecast_tell(f, c.in.now_us, add_line, &text);
+	forecast_tell(f, add_line, &text);
 	assert_non_null(strstr(text.s, "key k11; and 1488 more\n"));
 	str_release(&text);
 	forecast_unref(f);

@@ -74,6 +74,7 @@ static void screens(void **state)
 	shown("release", 80, 24, 4, "", "act-80x24-release");
 	shown("release", 120, 36, 20, "its host is down\nctl/elec", "act-120x36-release");
 	shown("reversible", 80, 24, 12, "", "act-80x24-reversible");
+	shown("forecast", 80, 24, 4, "", "act-80x24-forecast");
 	shown("reading", 80, 24, 4, "", "act-80x24-reading");
 	shown("acting", 80, 24, 4, "", "act-80x24-acting");
 	shown("done", 80, 24, 4, "", "act-80x24-done");
@@ -146,6 +147,57 @@ static void nothing_before_the_end_was_read(void **state)
 	assert_true(s.d.seen);
 	assert_int_equal(type(&s, "\n"), GATE_CONFIRM);
 	stand_end(&s);
+}
+
+/* However far it was scrolled to be read: how it ended is what is looked for. */
+static void how_it_ended_stands_first(void **state)
+{
+	static const char *const later[] = { "acting", "done", "unknown" };
+	static const char *const first[] = { "read: ", "done ", "unknown " };
+	struct stand s;
+	struct str made;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(later); i++) {
+		stand_begin(&s, "release", 80, 16, -1);
+		gate_dialog_key(&s.d, s.view, INPUT_PAGE_DOWN);
+		gate_dialog_draw(&s.d, s.view, ACTS_NOW_US, &s.c, -1);
+		assert_int_not_equal(s.d.top, 0);
+		canvas_clear(&s.c);
+		gate_dialog_draw(&s.d, acts_view(later[i]), ACTS_NOW_US, &s.c, -1);
+		str_init(&made, 65536);
+		canvas_dump(&s.c, &made);
+		assert_non_null(strstr(made.s, first[i]));
+		str_release(&made);
+		stand_end(&s);
+	}
+}
+
+/* What it says of the holder is what was seen then; how long ago that is, is said above. */
+static void an_old_forecast_says_its_age(void **state)
+{
+	static const char *const views[] = { "release", "reversible" };
+	struct stand s;
+	struct str made;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(views); i++) {
+		stand_begin(&s, views[i], 80, 24, -1);
+		str_init(&made, 65536);
+		canvas_dump(&s.c, &made);
+		assert_null(strstr(made.s, "as it was"));
+		canvas_clear(&s.c);
+		gate_dialog_draw(&s.d, s.view, ACTS_NOW_US + 61000000, &s.c, -1);
+		str_clear(&made);
+		canvas_dump(&s.c, &made);
+		assert_non_null(strstr(made.s, " as it was 1m ago "));
+		if (i == 0)
+			assert_non_null(strstr(made.s, "last sign 24s before this forecast"));
+		str_release(&made);
+		stand_end(&s);
+	}
 }
 
 /* A terminal that was made small meanwhile takes no confirmation. */
@@ -279,6 +331,8 @@ int main(void)
 		cmocka_unit_test(enter_alone_confirms_nothing),
 		cmocka_unit_test(yes_is_one_key),
 		cmocka_unit_test(nothing_before_the_end_was_read),
+		cmocka_unit_test(how_it_ended_stands_first),
+		cmocka_unit_test(an_old_forecast_says_its_age),
 		cmocka_unit_test(nothing_on_a_small_terminal),
 		cmocka_unit_test(what_ran_through_a_small_window_was_not_read),
 		cmocka_unit_test(pasted_text_confirms_nothing),
