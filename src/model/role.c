@@ -295,23 +295,27 @@ static bool is_standby(const struct snapshot *snap)
 	return snap->self && singleton_int(snap->self->s, DETAIL_IN_RECOVERY, 0) == 1;
 }
 
-enum witness_sight role_witness_sight(const struct role_view *view, size_t i)
+enum witness_sight sight_of(const struct snapshot *snap, const struct row *row, const char *id)
 {
-	const struct row *row = view->witnesses[i];
 	const struct hidden *h;
 
-	if (!view->sources[i])
+	if (!snap)
 		return SIGHT_UNKNOWN_SOURCE;
-	if (!is_readable(view->sources[i]))
+	if (!is_readable(snap))
 		return SIGHT_UNREAD;
-	if (is_standby(view->sources[i]) && !(row && singleton_holder(row->s)))
+	if (is_standby(snap) && !(row && singleton_holder(row->s)))
 		return SIGHT_STANDBY;
 	if (row)
 		return hides_runs(row) ? SIGHT_HIDDEN : SIGHT_THERE;
-	h = role_witness_hidden(view, i);
+	h = snapshot_hides(snap, id);
 	if (!h)
 		return SIGHT_ABSENT;
 	return h->chosen ? SIGHT_OUTSIDE : SIGHT_HIDDEN;
+}
+
+enum witness_sight role_witness_sight(const struct role_view *view, size_t i)
+{
+	return sight_of(view->sources[i], view->witnesses[i], view->role->witnesses[i]);
 }
 
 const char *sight_word(enum witness_sight sight)

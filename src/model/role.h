@@ -55,7 +55,8 @@ enum {
 /* "role/NAME" in buf, of ROLE_ID_MAX. */
 const char *role_id(char *buf, const struct role *role);
 
-/* What can be told of a role's witness: "there", "absent", ... as in JSON. */
+/* What can be told of a row that is looked for by its id, as a role's witness is: "there",
+ * "absent", ... as in JSON. */
 enum witness_sight {
 	SIGHT_THERE,   /* its row is there */
 	SIGHT_ABSENT,  /* there is no such row; it would be seen */
@@ -67,6 +68,9 @@ enum witness_sight {
 	SIGHT_UNREAD,  /* its source can't be read now, or was not yet */
 	SIGHT_UNKNOWN_SOURCE, /* no source of that name is looked at */
 };
+/* snap: of the source that the id names, NULL where there is none; row: NULL where there is none.
+ */
+enum witness_sight sight_of(const struct snapshot *snap, const struct row *row, const char *id);
 enum witness_sight role_witness_sight(const struct role_view *view, size_t i);
 const char *sight_word(enum witness_sight sight);
 /* What hides witness i, which is not there in a source that can be read; NULL: it would be seen.

@@ -616,19 +616,23 @@ static void text_findings_end(struct show *show)
 /* Who holds it by its witnesses, and how many others do by theirs. */
 static void text_role_holder(struct str *out, const struct role_view *view)
 {
-	const char *first = NULL;
+	char first[512] = "", words[512];
 	size_t i, others = 0;
 
 	for (i = 0; i < view->role->n_witnesses; i++) {
 		const struct row *row = view->witnesses[i];
-		const struct claim *holder = row ? singleton_holder(row->s) : NULL;
 
-		if (holder && !first)
-			first = claim_identity(holder);
-		else if (holder && strcmp(claim_identity(holder), first) != 0)
+		if (!row)
+			continue;
+		singleton_holder_words(row->s, words, sizeof(words));
+		if (strcmp(words, "-") == 0)
+			continue;
+		if (!*first)
+			snprintf(first, sizeof(first), "%s", words);
+		else if (strcmp(words, first) != 0)
 			others++;
 	}
-	str_add(out, first ? first : "-");
+	str_add(out, *first ? first : "-");
 	if (others)
 		str_addf(out, " +%zu", others);
 }
@@ -681,6 +685,16 @@ static const char *text_witness_state(const struct role_view *view, size_t i)
 	return words[sight];
 }
 
+/* A role has its witness' state: what is wrong with that is said here as well. */
+static void text_witness_findings(struct show *show, const struct verdict *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->n_findings; i++)
+		if (v->findings[i].severity != SEVERITY_INFO)
+			text_finding(show, &v->findings[i]);
+}
+
 static void text_role(struct show *show, const struct role_view *view)
 {
 	size_t i;
@@ -696,14 +710,20 @@ static void text_role(struct show *show, const struct role_view *view)
 		harm_word(view->role->harm) ? harm_word(view->role->harm) : "not said");
 	for (i = 0; i < view->role->n_witnesses; i++) {
 		const struct row *row = view->witnesses[i];
-		const struct claim *holder = row ? singleton_holder(row->s) : NULL;
+		enum witness_sight sight = role_witness_sight(view, i);
+		char holder[512] = "-";
 		struct str line;
 
+		if (row && sight != SIGHT_HIDDEN)
+			singleton_holder_words(row->s, holder, sizeof(holder));
 		str_init(&line, 16384);
-		str_addf(&line, "%s  %s  %s", view->role->witnesses[i], text_witness_state(view, i),
-			holder ? claim_identity(holder) : "-");
+		str_addf(&line, "%s  %s  %s%s", view->role->witnesses[i],
+			text_witness_state(view, i), sight == SIGHT_UNREAD && row ? "then " : "",
+			holder);
 		text_field(show, "witness", line.s);
 		str_release(&line);
+		if (row && sight == SIGHT_THERE)
+			text_witness_findings(show, &row->v);
 	}
 }
 

@@ -5,6 +5,8 @@
 #include "control/fleet.h"
 #include "control/gate.h"
 #include "tui/console-state.h"
+#include "tui/format.h"
+#include "tui/story.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@ enum {
 };
 
 static const char pick_hint[] = "Enter chooses, f only forecasts, Esc leaves everything as it is";
+static const char pick_hint_open[] = "Enter opens it, Esc stays here";
 static const char pick_hint_witness[] = "Enter chooses, Esc leaves everything as it is";
 static const char pick_hint_hindered[] = "not now: its line says why; f only forecasts, Esc leaves";
 
@@ -74,19 +77,36 @@ static const struct role_view *act_role(const struct console_act *act, const cha
 static void act_pick(struct console *k, enum act_stage stage, const char *title)
 {
 	k->act.stage = stage;
-	pick_begin(&k->act.pick, title, stage == ACT_WITNESS ? pick_hint_witness : pick_hint);
+	pick_begin(&k->act.pick, title,
+		stage == ACT_OPEN      ? pick_hint_open
+		: stage == ACT_WITNESS ? pick_hint_witness
+				       : pick_hint);
 	k->mode = MODE_PICK;
 	k->dirty = true;
 }
 
-static void act_pick_witness(struct console *k, const struct role_view *role)
+/* Each with what it shows, or why it shows nothing. */
+static void act_pick_witness(struct console *k, const struct role_view *role, enum act_stage stage)
 {
 	size_t i;
 
-	act_pick(k, ACT_WITNESS, " which of its witnesses? ");
-	for (i = 0; i < role->role->n_witnesses; i++)
-		pick_add(&k->act.pick, role->role->witnesses[i],
-			role->witnesses[i] ? NULL : "not there now", !role->witnesses[i], (int)i);
+	act_pick(k, stage, " which of its witnesses? ");
+	for (i = 0; i < role->role->n_witnesses; i++) {
+		const struct row *row = role->witnesses[i];
+		const struct snapshot *snap = role->sources[i];
+		char text[TEXT_MAX], holder[TEXT_MAX / 2];
+
+		if (row) {
+			format_holder(holder, sizeof(holder), row);
+			snprintf(text, sizeof(text), "%s  %s",
+				state_word(board_state(snap, row))->word, holder);
+		} else {
+			snprintf(text, sizeof(text), "%s",
+				story_missing(role_witness_sight(role, i), snap));
+		}
+		pick_add(&k->act.pick, role->role->witnesses[i], text, !row && stage == ACT_WITNESS,
+			(int)i);
+	}
 }
 
 /*
@@ -263,6 +283,15 @@ static void act_target(struct console *k)
 	act_begin(k);
 }
 
+static void act_open(struct console *k, const char *witness)
+{
+	char *id = xstrdup(witness);
+
+	console_act_end(k, NULL);
+	console_go(k, view_find("one"), id);
+	free(id);
+}
+
 static void act_chosen(struct console *k, bool forecast_only)
 {
 	const struct pick_item *item = pick_at(&k->act.pick);
@@ -278,6 +307,9 @@ static void act_chosen(struct console *k, bool forecast_only)
 		return;
 	}
 	switch (k->act.stage) {
+	case ACT_OPEN:
+		act_open(k, act_role(&k->act, k->act.wants[0].id)->role->witnesses[item->value]);
+		break;
 	case ACT_WITNESS:
 		role = act_role(&k->act, k->act.wants[0].id);
 		free(k->act.wants[0].id);
@@ -319,9 +351,26 @@ void console_act_menu(struct console *k, const char *ids)
 	}
 	role = k->act.n_wants == 1 ? act_role(&k->act, k->act.wants[0].id) : NULL;
 	if (role)
-		act_pick_witness(k, role);
+		act_pick_witness(k, role, ACT_WITNESS);
 	else
 		act_pick_verb(k);
+}
+
+void console_act_open(struct console *k, const char *role_id)
+{
+	const struct role_view *role;
+
+	if (!k->board)
+		return;
+	k->act.board = board_ref(k->board);
+	act_want(&k->act, role_id, strlen(role_id), NULL, 0);
+	role = act_role(&k->act, role_id);
+	if (role && role->role->n_witnesses == 1)
+		act_open(k, role->role->witnesses[0]);
+	else if (role && role->role->n_witnesses)
+		act_pick_witness(k, role, ACT_OPEN);
+	else
+		console_act_end(k, "it has no witnesses to open");
 }
 
 static void act_confirm(struct console *k)

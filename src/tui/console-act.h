@@ -17,7 +17,8 @@ struct gate_view;
  * held still until the window is closed.
  */
 enum act_stage {
-	ACT_WITNESS, /* which of a role's witnesses */
+	ACT_OPEN,    /* which of a role's witnesses is looked at */
+	ACT_WITNESS, /* which of them it is about */
 	ACT_VERB,
 	ACT_TARGET /* which holder, waiter or run */
 };
@@ -48,6 +49,8 @@ struct console_act {
 /* Opens the menu of verbs for ids, one a line, each perhaps with a tab and the key of a claim or
  * run behind it. */
 void console_act_menu(struct console *k, const char *ids);
+/* Lets one of a role's witnesses be chosen and opens it; at once where there is one only. */
+void console_act_open(struct console *k, const char *role_id);
 /* Keys and pasted text while a window is open. */
 void console_act_key(struct console *k, uint32_t key);
 void console_act_paste(struct console *k, uint32_t cp);

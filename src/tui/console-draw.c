@@ -37,6 +37,10 @@ static bool is_hinted(const struct console *k, enum action action)
 	switch (action) {
 	case ACTION_ACT:
 		return !k->then; /* nothing is done to the past */
+	case ACTION_OPEN:
+		/* What one row shows is all of it; of a role its witnesses can be opened. */
+		return console_view(k)->ops != &view_one_ops ||
+		       (k->model.id && strncmp(k->model.id, "role/", 5) == 0);
 	case ACTION_DIAGNOSE:
 		return lesson && !lesson->debrief;
 	case ACTION_FASTER:

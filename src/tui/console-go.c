@@ -335,6 +335,9 @@ void console_answer(struct console *k, const struct view_reply *reply)
 	case REPLY_OPEN:
 		console_go(k, view, reply->text.s);
 		break;
+	case REPLY_WITNESS:
+		console_act_open(k, reply->text.s);
+		break;
 	case REPLY_VIEW:
 		view = view_find(reply->text.s);
 		if (view >= 0)

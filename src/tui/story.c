@@ -402,12 +402,9 @@ static void tell_history(
 		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "Nothing since this console started.");
 }
 
-/* Why a witness is not there, as far as its source tells. */
-static const char *missing_words(const struct role_view *view, size_t i)
+const char *story_missing(enum witness_sight sight, const struct snapshot *snap)
 {
-	const struct snapshot *snap = view->sources[i];
-
-	switch (role_witness_sight(view, i)) {
+	switch (sight) {
 	case SIGHT_UNKNOWN_SOURCE:
 		return "is in no source of this console";
 	case SIGHT_UNREAD:
@@ -425,30 +422,58 @@ static const char *missing_words(const struct role_view *view, size_t i)
 	}
 }
 
-static void tell_witnesses(struct prose *p, const struct model *m, const struct role_view *view)
+/* Who holds what a witness shows, as far as that is told: of a source that can't be read, then. */
+static void holder_words(char *buf, size_t size, const struct row *row, enum witness_sight sight)
+{
+	char holder[256];
+
+	format_holder(holder, sizeof(holder), row);
+	if (strcmp(holder, "-") == 0)
+		snprintf(buf, size, "%s",
+			sight == SIGHT_UNREAD      ? "then held by nobody"
+			: singleton_is_job(row->s) ? "no run is at work"
+						   : "held by nobody");
+	else
+		snprintf(buf, size, "%sheld by %s", sight == SIGHT_UNREAD ? "then " : "", holder);
+}
+
+/* Whether of a witness more can be told than why it is not seen. */
+static bool is_told(const struct row *row, enum witness_sight sight)
+{
+	return row && sight != SIGHT_STANDBY && sight != SIGHT_HIDDEN;
+}
+
+/*
+ * What the witnesses show, and what is wrong with them: a role has their state, and nobody should
+ * have to look for the reason elsewhere.
+ */
+static void tell_witnesses(
+	struct prose *p, const struct model *m, const struct role_view *view, bool whole)
 {
 	size_t i;
 
 	for (i = 0; i < view->role->n_witnesses; i++) {
 		const struct row *row = view->witnesses[i];
 		const struct snapshot *snap = view->sources[i];
+		enum witness_sight sight = role_witness_sight(view, i);
 		enum state state = row && snap ? board_state(snap, row) : STATE_UNKNOWN;
-		char holder[256];
+		char holder[300];
 
-		if (!row || role_witness_sight(view, i) == SIGHT_STANDBY) {
+		if (!is_told(row, sight)) {
 			prose_add(p, STYLE_STATE_UNKNOWN, "?", HANG, STYLE_STALE, "%s  %s",
-				view->role->witnesses[i], missing_words(view, i));
+				view->role->witnesses[i],
+				row && sight == SIGHT_HIDDEN
+					? "is not known: its runs are hidden from us"
+					: story_missing(sight, snap));
 			continue;
 		}
-		format_holder(holder, sizeof(holder), row);
+		holder_words(holder, sizeof(holder), row, sight);
 		prose_add(p, style_of_state(state), (char[]){ state_word(state)->letter, '\0' },
-			HANG, STYLE_TEXT, "%s  %s  held by %s", row->s->id, state_word(state)->word,
+			HANG, STYLE_TEXT, "%s  %s  %s", row->s->id, state_word(state)->word,
 			holder);
+		if (sight == SIGHT_THERE)
+			tell_findings(p, m, &row->v, SEVERITY_WARN, SEVERITY_CRIT, whole);
 	}
-	if (listing_joined(m->listing))
-		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM,
-			"On the board w shows the witnesses as rows of their own: who waits, since "
-			"when, and the rest.");
 }
 
 /* What was seen before the source failed: nothing of it is said to be so now. */
@@ -529,7 +554,7 @@ void story_tell(struct prose *p, const struct model *m, const struct listing_row
 		tell_unreadable(p, m, snap);
 	tell_findings(p, m, &row->row->v, SEVERITY_WARN, SEVERITY_CRIT, whole);
 	if (view)
-		tell_witnesses(p, m, view);
+		tell_witnesses(p, m, view, whole);
 	else
 		tell_singleton(p, m, row);
 	tell_findings(p, m, &row->row->v, SEVERITY_INFO, SEVERITY_INFO, whole);

@@ -219,20 +219,37 @@ static void runs_text(char *buf, size_t size, const struct singleton *s)
 			s->more->n_runs);
 }
 
+/*
+ * What one witness adds: its source, or who holds it by it, with a question mark where that can't
+ * be read now. Returns whether that is anything.
+ */
+static bool witness_text(
+	char *buf, size_t size, const struct role_view *view, size_t i, bool source)
+{
+	const struct row *row = view->witnesses[i];
+	char holder[256];
+
+	if (source) {
+		if (view->sources[i])
+			snprintf(buf, size, "%s", view->sources[i]->source);
+		return view->sources[i] != NULL;
+	}
+	if (!row)
+		return false;
+	format_holder(holder, sizeof(holder), row);
+	snprintf(buf, size, "%s%s", holder, role_witness_sight(view, i) == SIGHT_UNREAD ? "?" : "");
+	return strcmp(holder, "-") != 0;
+}
+
 /* Whether an earlier witness said the same. */
 static bool said_before(const struct role_view *view, size_t i, bool source, const char *text)
 {
+	char other[300];
 	size_t k;
 
-	for (k = 0; k < i; k++) {
-		const struct claim *c =
-			view->witnesses[k] ? singleton_holder(view->witnesses[k]->s) : NULL;
-		const char *other = source ? (view->sources[k] ? view->sources[k]->source : NULL)
-					   : (c ? claim_identity(c) : NULL);
-
-		if (str_eq(other, text))
+	for (k = 0; k < i; k++)
+		if (witness_text(other, sizeof(other), view, k, source) && strcmp(other, text) == 0)
 			return true;
-	}
 	return false;
 }
 
@@ -240,18 +257,14 @@ static bool said_before(const struct role_view *view, size_t i, bool source, con
 static void role_text(char *buf, size_t size, const struct role_view *view, bool source)
 {
 	size_t i, n = 0;
+	char text[300];
 
 	snprintf(buf, size, "-");
-	for (i = 0; i < view->role->n_witnesses && n < size; i++) {
-		const struct claim *c =
-			view->witnesses[i] ? singleton_holder(view->witnesses[i]->s) : NULL;
-		const char *text = source ? (view->sources[i] ? view->sources[i]->source : NULL)
-					  : (c ? claim_identity(c) : NULL);
-
-		if (text && !said_before(view, i, source, text))
+	for (i = 0; i < view->role->n_witnesses && n < size; i++)
+		if (witness_text(text, sizeof(text), view, i, source) &&
+			!said_before(view, i, source, text))
 			n += (size_t)snprintf(
 				buf + n, size - n, "%s%s", n ? (source ? "+" : " / ") : "", text);
-	}
 }
 
 /* "node-9 (seen 4m ago)" */

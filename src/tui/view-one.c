@@ -42,17 +42,90 @@ static void one_sync(void *state, const struct model *m)
 	v->top = 0;
 }
 
+/*
+ * The row that is open. A role's witness is found in its role where the list joins it on the
+ * role's row: witness then holds it.
+ */
+static const struct listing_row *one_row(const struct model *m, struct listing_row *witness)
+{
+	const struct listing_row *row = listing_tracked(m->listing);
+	size_t i, k, s;
+
+	if (row && str_eq(row->row->s->id, m->id))
+		return row;
+	for (i = 0; m->board && m->id && i < m->board->n_roles; i++) {
+		const struct role_view *view = &m->board->roles[i];
+
+		for (k = 0; k < view->role->n_witnesses; k++) {
+			if (!view->witnesses[k] || strcmp(view->role->witnesses[k], m->id) != 0)
+				continue;
+			for (s = 0; m->board->snapshots[s] != view->sources[k]; s++)
+				;
+			*witness = (struct listing_row){ .row = view->witnesses[k],
+				.snap = (uint32_t)s,
+				.kind = LISTING_SINGLETON };
+			return witness;
+		}
+	}
+	return NULL;
+}
+
+/* The source that an id names; NULL: there is none of that name here. */
+static const struct snapshot *source_of(const struct model *m)
+{
+	size_t i, len = strcspn(m->id, "/");
+
+	for (i = 0; m->id[len] && i < m->board->n_snapshots; i++)
+		if (strlen(m->board->snapshots[i]->source) == len &&
+			strncmp(m->board->snapshots[i]->source, m->id, len) == 0)
+			return m->board->snapshots[i];
+	return NULL;
+}
+
+static void tell_no_source(struct prose *p, const struct model *m)
+{
+	struct str names;
+	size_t i;
+
+	if (strncmp(m->id, "role/", 5) == 0) {
+		prose_add(p, STYLE_DIM, "", 1, STYLE_TEXT, "The config has no role of that name.");
+		return;
+	}
+	str_init(&names, 4096);
+	for (i = 0; i < m->board->n_snapshots; i++)
+		str_addf(&names, "%s%s", i ? ", " : "", m->board->snapshots[i]->source);
+	prose_add(p, STYLE_DIM, "", 1, STYLE_TEXT,
+		"It is in no source of this console: an id begins with the source's name and a "
+		"slash, and the sources are %s. :open and Tab list the ids.",
+		names.len ? names.s : "none");
+	str_release(&names);
+}
+
+/* What can't be seen is not said to be free. */
 static void tell_gone(struct prose *p, const struct model *m)
 {
+	const struct snapshot *snap = m->board && m->id ? source_of(m) : NULL;
+	enum witness_sight sight;
+
 	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%s", m->id ? m->id : "nothing chosen");
-	if (!m->board) {
+	if (!m->board || !m->id) {
 		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM, "Nothing was read yet.");
 		return;
 	}
-	prose_add(p, STYLE_STATE_FREE, "", 1, STYLE_TEXT,
-		"It is not in the picture (any more): nobody holds it and nobody waits, or there "
-		"is no such id. It comes "
-		"back here by itself when it is seen again.");
+	if (!snap) {
+		tell_no_source(p, m);
+		return;
+	}
+	sight = sight_of(snap, NULL, m->id);
+	if (sight == SIGHT_ABSENT) {
+		prose_add(p, STYLE_STATE_FREE, "", 1, STYLE_TEXT,
+			"It is not in the picture (any more): nobody holds it and nobody waits, or "
+			"there is no such id. It comes back here by itself when it is seen again.");
+		return;
+	}
+	prose_add(p, STYLE_STATE_UNKNOWN, "?", 4, STYLE_STALE, "Whether anybody holds it %s.",
+		story_missing(sight, snap));
+	story_source(p, m, snap, NULL, false);
 }
 
 /* The id of a source is its name with a slash behind it. */
@@ -74,14 +147,15 @@ static bool tell_source(struct prose *p, const struct model *m)
 
 static void one_draw(void *state, const struct model *m, struct canvas *c, struct area a)
 {
-	const struct listing_row *row = listing_tracked(m->listing);
+	struct listing_row witness;
+	const struct listing_row *row = one_row(m, &witness);
 	struct one_view *v = state;
 	struct prose p;
 
 	prose_init(&p);
 	p.width = a.w - 1;
 	p.ascii = c->ascii;
-	if (row && str_eq(row->row->s->id, m->id))
+	if (row)
 		story_tell(&p, m, row, true);
 	else if (!tell_source(&p, m))
 		tell_gone(&p, m);
@@ -125,6 +199,10 @@ static bool one_act(
 		if (m->id)
 			view_reply_set(reply, REPLY_ACT, "%s", m->id);
 		break;
+	case ACTION_OPEN:
+		if (m->id && strncmp(m->id, "role/", 5) == 0)
+			view_reply_set(reply, REPLY_WITNESS, "%s", m->id);
+		break;
 	default:
 		return false;
 	}
@@ -147,10 +225,11 @@ static void one_mouse(void *state, const struct model *m, const struct input_eve
 
 static size_t one_wanted(const void *state, const struct model *m, const char **ids, size_t max)
 {
-	const struct listing_row *row = listing_tracked(m->listing);
+	struct listing_row witness;
+	const struct listing_row *row = one_row(m, &witness);
 
 	(void)state;
-	return row && str_eq(row->row->s->id, m->id) ? view_ids(m, row, ids, max) : 0;
+	return row ? view_ids(m, row, ids, max) : 0;
 }
 
 static void one_status(const void *state, const struct model *m, struct str *out)
@@ -163,8 +242,8 @@ static void one_status(const void *state, const struct model *m, struct str *out
 			v->top + v->page < v->lines ? v->top + v->page : v->lines, v->lines);
 }
 
-static const enum action one_hints[] = { ACTION_BACK, ACTION_ACT, ACTION_DOWN, ACTION_UP,
-	ACTION_COPY, ACTION_COMMAND, ACTION_HELP, ACTION_QUIT, ACTION_NONE };
+static const enum action one_hints[] = { ACTION_BACK, ACTION_OPEN, ACTION_ACT, ACTION_DOWN,
+	ACTION_UP, ACTION_COPY, ACTION_COMMAND, ACTION_HELP, ACTION_QUIT, ACTION_NONE };
 
 const struct view_ops view_one_ops = {
 	.name = "one",

@@ -48,8 +48,9 @@ struct model {
 /* What a view asks the console to do after a key. */
 enum reply_kind {
 	REPLY_NONE,
-	REPLY_OPEN, /* open the singleton whose id is the text */
-	REPLY_VIEW, /* go to the view whose name is the text */
+	REPLY_OPEN,    /* open the singleton whose id is the text */
+	REPLY_WITNESS, /* open one of the witnesses of the role whose id is the text */
+	REPLY_VIEW,    /* go to the view whose name is the text */
 	REPLY_BACK,
 	REPLY_COPY, /* copy the text */
 	REPLY_ACT,  /* offer the verbs for the ids in the text, one a line; behind a tab the key of

@@ -16,11 +16,12 @@ enum {
 
 /*
  * "jobs": CronJobs with runs of every kind, Leases, a cluster that can't be read; "jobs-500": many;
- * "mixed": every state, three sources of which one fails, a role, hostile, wide and long names;
- * "calm": a few rows, nothing wrong; "found": rows that need a person for what was found, whatever
- * their state; "empty": sources that answered, without a row; "connecting";
- * "failing": one source that never answered; "none": no source. NULL for another name. One
- * reference, the caller's.
+ * "role-jobs": with a role over them, of whose witnesses one's runs are hidden, and one can't be
+ * read; "mixed": every state, three sources of which one fails, a role, hostile, wide and long
+ * names; "calm": a few rows, nothing wrong; "found": rows that need a person for what was found,
+ * whatever their state; "empty": sources that answered, without a row; "connecting"; "failing": one
+ * source that never answered; "none": no source. NULL for another name. One reference, the
+ * caller's.
  */
 struct board *boards_make(const char *name, int64_t now_ms, int64_t now_us);
 

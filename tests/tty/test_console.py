@@ -168,6 +168,20 @@ class Keys(Case):
             p.keys("\x1b").wait("what happened")
             p.keys("\x1b").wait("by need")
 
+    def test_a_role_leads_to_its_witnesses(self):
+        """They are no rows of the board, and stand there all the same."""
+        with stage("role-jobs") as p:
+            p.wait("by need").keys(":open role/every-close\r").wait("dup-run").wait("its runs are hidden from us")
+            p.keys("\r").wait("which of its witnesses?").wait("DUPLICATE  2 runs alive")
+            p.keys("\r").wait("> kube/cronjob/billing/close").wait("Two runs are alive")
+            self.assertNotIn("not in the picture", p.screen.text)
+            p.keys("\x1b").wait("> role/every-close").keys("\x1b").wait("by need")
+            p.keys(":open kube/cronjob/ops/leap\r").wait("FREE").wait("0 0 30 2 *")
+            p.keys(":open west/cronjob/none\r").wait("its source can't be read now")
+            p.keys(":open other/lock\r").wait("the sources are kube, edge, west")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
     def test_marks_and_copy(self):
         with stage("mixed") as p:
             p.wait("by need").keys("j").keys("  ").wait("2 marked")

@@ -122,6 +122,27 @@ static void test_text_list(void **state)
 	board_unref(board);
 }
 
+/* A role has its witness' state, and what is wrong with that is said with it. */
+static void test_show_role(void **state)
+{
+	struct board *board = make_board();
+	struct show show;
+	struct out out;
+	char *text;
+
+	(void)state;
+	capture_begin(&out);
+	show_init(&show, &show_text, &out, NULL, board);
+	show_role(&show, &board->roles[0]);
+	text = capture_end(&out);
+	assert_non_null(strstr(text, "  witness pg/app:-42 STUCK worker-1\n"
+				     "  ! idle-holder worker-1 is idle in a transaction.\n"
+				     "    > Ask its owner.\n"
+				     "  witness etcd/e/x STALE "));
+	free(text);
+	board_unref(board);
+}
+
 static json_t *at(json_t *value, const char *path)
 {
 	char key[64];
@@ -599,6 +620,7 @@ int main(void)
 		cmocka_unit_test(test_show_job),
 		cmocka_unit_test(test_json_list),
 		cmocka_unit_test(test_show_one),
+		cmocka_unit_test(test_show_role),
 		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_waited_in_vain),
 		cmocka_unit_test(test_two_threads_tell_the_same_as_one),
