@@ -396,14 +396,9 @@ static void take_candidates(
 
 /* ---- events of one object ---- */
 
-static void events_forget(struct kube *k)
+/* What was told stays known: the row may be looked at again. */
+static void events_end(struct kube *k)
 {
-	struct map_entry *e;
-	size_t pos = 0;
-
-	while ((e = map_next(&k->events, &pos)))
-		free(e->value);
-	map_clear(&k->events);
 	free(k->events_of);
 	k->events_of = NULL;
 }
@@ -426,7 +421,7 @@ static void look_events(struct kube *k, const char *path)
 	if (!head || look_asked(k, LOOK_EVENTS, path, NULL, 0))
 		return;
 	if (!k->events_of || strcmp(k->events_of, path) != 0) {
-		events_forget(k);
+		events_end(k);
 		k->events_of = xstrdup(path);
 	} else if (round_now_ms(k->r) - k->events_ms < EVENTS_EVERY_MS) {
 		return;
@@ -447,20 +442,29 @@ static void escape_text(struct str *to, const struct kube_text *text, size_t mos
 		text_escape_cut(to, text->s, text->len, most);
 }
 
-/* Whether it was told before: an event that happens again has the same uid and a higher count. */
+/*
+ * Whether it was told before, when the row was looked at for the first time: an event that happens
+ * again has the same uid and a higher count. Of very many the oldest are forgotten.
+ */
 static bool event_is_new(struct kube *k, const struct kube_event *event)
 {
 	struct str key;
-	char *own;
+	char **place;
 
 	str_init(&key, 1024);
 	str_addf(&key, "%s %lld", event->head.uid.s, (long long)event->count);
-	if (k->events.n >= EVENTS_KEPT || map_get(&k->events, key.s, key.len)) {
+	if (map_get(&k->events, key.s, key.len)) {
 		str_release(&key);
 		return false;
 	}
-	own = str_take(&key);
-	map_put(&k->events, own, strlen(own), own);
+	if (!k->events_told)
+		k->events_told = xcalloc(EVENTS_KEPT, sizeof(*k->events_told));
+	place = &k->events_told[k->n_events++ % EVENTS_KEPT];
+	if (*place)
+		map_remove(&k->events, *place, strlen(*place));
+	free(*place);
+	*place = str_take(&key);
+	map_put(&k->events, *place, strlen(*place), *place);
 	return true;
 }
 
@@ -597,7 +601,7 @@ static void look_wanted(struct kube *k)
 	if (w.n == 1 || (w.n == 2 && round_one_shot(k->r)))
 		look_events(k, w.paths.s);
 	else if (k->events_of)
-		events_forget(k);
+		events_end(k);
 	str_release(&w.paths);
 }
 
@@ -664,5 +668,15 @@ void kube_look_stop(struct kube *k)
 
 	for (i = 0; i < KUBE_LOOKS; i++)
 		look_release(&k->looks[i]);
-	events_forget(k);
+	events_end(k);
+}
+
+void kube_look_release(struct kube *k)
+{
+	size_t i;
+
+	for (i = 0; k->events_told && i < EVENTS_KEPT; i++)
+		free(k->events_told[i]);
+	free(k->events_told);
+	map_release(&k->events);
 }

@@ -90,7 +90,7 @@ void kube_close(void *state)
 	kube_reader_release(&k->reader);
 	str_release(&k->key);
 	kube_access_release(&k->access);
-	map_release(&k->events);
+	kube_look_release(k);
 	for (i = 0; i < KUBE_MADE; i++)
 		free(k->made[i].uid);
 	free(k->server_version);

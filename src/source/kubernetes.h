@@ -186,9 +186,11 @@ struct kube {
 			     TIME_UNKNOWN */
 	struct kube_made made[KUBE_MADE]; /* a ring by n_made */
 	size_t n_made;
-	struct map events; /* told of the one row that is looked at */
-	char *events_of;
+	char *events_of; /* the one row whose events are looked at; NULL: none */
 	int64_t events_ms;
+	struct map events; /* that were told, of all rows that were ever looked at: by their keys */
+	char **events_told; /* the same keys as a ring, by n_events */
+	size_t n_events;
 };
 
 /* ---- kubernetes.c ---- */
@@ -251,6 +253,8 @@ void kube_look_step(struct kube *k);
 bool kube_look_busy(const struct kube *k);
 bool kube_look_ended(const struct kube *k);
 void kube_look_stop(struct kube *k);
+/* At the end: what was told is forgotten. */
+void kube_look_release(struct kube *k);
 /* The path of the LeaseCandidates in a namespace. */
 void kube_candidates_path(struct str *path, const char *ns);
 /* The name of the pod that an identity may mean; false where it can be none. */

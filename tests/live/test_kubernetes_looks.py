@@ -1,12 +1,18 @@
 """What the Kubernetes source looks up beside its lists, and a way to the server that has few connections."""
 
 import json
+import os
 import subprocess
+import sys
 import threading
 import time
 import unittest
 
-from servers import ControlPlane, Home, free_port, kubernetes_missing, missing, rfc3339, wait_until
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tty"))
+
+from pty_program import Program, environment  # noqa: E402
+from servers import (ControlPlane, Home, baton_path, free_port, kubernetes_missing, missing, rfc3339,  # noqa: E402
+                     wait_until)
 
 FAR = "0 0 1 1 *"
 
@@ -102,14 +108,35 @@ class Looks(unittest.TestCase):
         holder, = self.show("lease/default/by-host")["singleton"]["holders"]
         self.assertEqual(holder["detail"]["pods_matching"], 2)
 
+    def event_of(self, job, name, message):
+        self.plane.admin.create("events", {
+            "metadata": {"name": name, "namespace": "default"}, "type": "Warning", "reason": "FailedNeedsStart",
+            "message": message, "count": 3, "firstTimestamp": rfc3339(time.time() - 60),
+            "lastTimestamp": rfc3339(), "source": {"component": "cronjob-controller"},
+            "involvedObject": {"apiVersion": "batch/v1", "kind": "CronJob", "namespace": "default",
+                               "name": job["metadata"]["name"], "uid": job["metadata"]["uid"]}})
+
+    def test_an_event_is_told_once(self):
+        """However often its row is opened: "Created job" twice would be two jobs."""
+        job, beside = (self.plane.make_cronjob(name, FAR) for name in ("once", "beside"))
+        self.event_of(job, "once.1", "the first")
+        self.event_of(beside, "beside.1", "of another")
+        with Program(baton_path(), rows=40, columns=120, env=environment(**self.home.env())) as console:
+            console.wait("cronjob/default/once")
+            for name, text in (("once.1", "the first"), ("once.2", "the second"), ("once.3", "the third")):
+                if text != "the first":
+                    self.event_of(job, name, text)
+                console.keys(":open lab/cronjob/default/once\r").wait(text)
+                console.keys(":open lab/cronjob/default/beside\r").wait("of another")
+            console.keys("3").wait("the third")
+            listed = [line for line in console.screen.text.splitlines() if "cronjob/default/once" in line]
+            self.assertEqual([sum(f"the {which} (" in line for line in listed) for which in ("first", "second", "third")],
+                             [1, 1, 1], console.screen.text)
+            console.keys("q").end()
+
     def test_the_events_of_an_object(self):
         job = self.plane.make_cronjob("told", FAR)
-        self.plane.admin.create("events", {
-            "metadata": {"name": "told.1", "namespace": "default"}, "type": "Warning", "reason": "FailedNeedsStart",
-            "message": "too many missed start times\x1b[2J", "count": 3, "firstTimestamp": rfc3339(time.time() - 60),
-            "lastTimestamp": rfc3339(), "source": {"component": "cronjob-controller"},
-            "involvedObject": {"apiVersion": "batch/v1", "kind": "CronJob", "namespace": "default", "name": "told",
-                               "uid": job["metadata"]["uid"]}})
+        self.event_of(job, "told.1", "too many missed start times\x1b[2J")
         history = self.show("cronjob/default/told")["history"]
         told = [each for each in history if each["what"] == "FailedNeedsStart"]
         self.assertEqual([each["text"] for each in told], ["too many missed start times\\x1b[2J (3 times)"])
