@@ -11,6 +11,7 @@
 
 enum {
 	HANG = 3,
+	HANG_WORD = 9, /* behind "right" */
 	HANG_SCORE = 24,
 	HANG_EVENT = 13,
 	LABEL_MOST = 22,
@@ -362,9 +363,29 @@ static void tell_causes(struct prose *p, const struct debrief *d)
 		const struct lesson_cause *c = &l->causes[i];
 
 		prose_add(p, c->right ? STYLE_STATE_HELD : STYLE_DIM, c->right ? "  right" : "  no",
-			9, c->right ? STYLE_TEXT : STYLE_DIM, "%s%s%s", c->text, c->why ? " " : "",
-			c->why ? c->why : "");
+			HANG_WORD, c->right ? STYLE_TEXT : STYLE_DIM, "%s%s%s", c->text,
+			c->why ? " " : "", c->why ? c->why : "");
 	}
+}
+
+/* What would have worked, and what tempts: who went another way learns of it here. */
+static void tell_ways(struct prose *p, const struct debrief *d)
+{
+	static const struct {
+		const char *mark;
+		enum style style;
+	} kinds[] = {
+		[LESSON_WAY_RIGHT] = { "  right", STYLE_STATE_HELD },
+		[LESSON_WAY_WRONG] = { "  wrong", STYLE_FINDING_WARN },
+		[LESSON_WAY_NOTHING] = { "  wait", STYLE_DIM },
+	};
+	const struct lesson *l = d->lesson;
+	size_t i;
+
+	prose_head(p, "Ways through it");
+	for (i = 0; i < l->n_ways; i++)
+		prose_add(p, kinds[l->ways[i].kind].style, kinds[l->ways[i].kind].mark, HANG_WORD,
+			STYLE_TEXT, "%s", l->ways[i].text);
 }
 
 /* ---- what happened, the table, the words to take along ---- */
@@ -490,6 +511,7 @@ void prose_debrief(struct prose *p, const struct debrief *d)
 	tell_table(p, d);
 	tell_acts(p, d);
 	tell_causes(p, d);
+	tell_ways(p, d);
 	tell_words(p, d);
 	tell_events(p, d);
 }

@@ -110,8 +110,11 @@ class Lessons(unittest.TestCase):
                 done = self.home.baton("train", lesson["number"], "--script", lesson["ways"][0]["name"], "--ascii")
                 self.assertEqual(done.code, 0, done)
                 for part in ("Score, line by line", "What truly happened", "What you did", "In real life",
-                             "The principle", "The story, as it truly went"):
+                             "The principle", "The story, as it truly went", "Ways through it"):
                     self.assertIn(part, done.out)
+                flowing = " ".join(done.out.split())
+                for way in lesson["ways"]:
+                    self.assertIn(" ".join(way["text"].split()), flowing)
                 self.assertEqual([line for line in done.out.splitlines() if len(line) > 80], [])
                 self.assertTrue(done.out.isascii())
 
