@@ -256,6 +256,30 @@ static int error_certificate_asked(struct err *err, const struct http_endpoint *
 		words->other_port ? words->other_port : "");
 }
 
+/*
+ * "handshake failure" is what servers say by TLS 1.2 of a client certificate that is missing or not
+ * to be had (OpenSSL's do), and of ciphers that don't meet: which of the two is not told.
+ */
+static bool is_handshake_failure(const char *detail)
+{
+	return error_has(detail, "handshake failure");
+}
+
+static int error_handshake_failure(struct err *err, const struct http_endpoint *e,
+	const struct http_settings *settings, const char *shown)
+{
+	const struct http_words *words = words_of(settings);
+
+	return err_set(err, ERR_TLS,
+		"%s ends the TLS handshake (%s): it asks for a client certificate, and %s, or no "
+		"cipher is among both its own and ours. Set %s and %s to one that it accepts, or "
+		"see which ciphers it allows%s%s",
+		e->text, shown,
+		has_certificate(settings) ? "does not accept ours" : "none is configured",
+		words->cert, words->key, words->other_port ? ". " : "",
+		words->other_port ? words->other_port : "");
+}
+
 static int error_handshake(struct err *err, const struct http_endpoint *e,
 	const struct http_settings *settings, const char *detail, const char *shown)
 {
@@ -267,8 +291,10 @@ static int error_handshake(struct err *err, const struct http_endpoint *e,
 			"%s does not speak TLS: write the %s with http://, or switch TLS on there",
 			e->text, words->endpoint);
 	if (error_has(detail, "certificate required") || error_has(detail, "bad certificate") ||
-		error_has(detail, "unknown ca") || error_has(detail, "handshake failure"))
+		error_has(detail, "unknown ca"))
 		return error_certificate_asked(err, e, settings, shown);
+	if (is_handshake_failure(detail))
+		return error_handshake_failure(err, e, settings, shown);
 	if (is_cut(detail))
 		return err_set(err, ERR_TLS,
 			"%s took the connection and hung up on the TLS handshake: it speaks no "
@@ -484,7 +510,9 @@ static int diagnose_closed(struct err *err, const struct http_endpoint *e,
 	struct probe older;
 
 	probe_get(&older, e, settings, PROBE_TLS_1_2, limit_ms / 2);
-	if (older.alert && !strstr(older.detail, "protocol version"))
+	/* By TLS 1.3 the ciphers did meet: that they don't by 1.2 would tell nothing. */
+	if (older.alert && !strstr(older.detail, "protocol version") &&
+		!is_handshake_failure(older.detail))
 		return diagnose_alert(err, e, settings, &older);
 	return err_set(err, ERR_TLS,
 		"%s ends the TLS handshake well and then closes the connection: it may ask for a "

@@ -5,8 +5,8 @@ import time
 import unittest
 
 from etcd_rows import PREFIXES, Watching, config, picture, source_error
-from servers import (Authority, BlackHole, Etcd, Garbage, Home, Proxy, endless_server, free_port, html_server,
-                     http1_server, lease_hex, on_each, redirect_server, silent_server)
+from servers import (Authority, BlackHole, Etcd, Garbage, Home, Proxy, endless_server, free_port,
+                     handshake_failures, html_server, http1_server, lease_hex, on_each, redirect_server, silent_server)
 
 
 class Password(unittest.TestCase):
@@ -315,6 +315,18 @@ class NoEtcd(unittest.TestCase):
         self.assertEqual(code, 69)
         self.assertRegex(error, "did not answer within.*took the connection, and the TLS handshake does not end")
         self.assertLess(took, 5)
+
+    def test_a_handshake_that_fails_for_one_of_two_reasons(self):
+        """By TLS 1.2 a client certificate that is missing and ciphers that don't meet are one alert."""
+        authority = Authority()
+        self.addCleanup(authority.close)
+        for server in handshake_failures(authority):
+            self.addCleanup(server.close)
+            text = config(None, endpoints=[f"https://127.0.0.1:{server.port}"], more=f", ca: {authority.ca}")
+            error, code, _ = source_error(text)
+            self.assertEqual(code, 69)
+            self.assertRegex(error, r"handshake failure\): it asks for a client certificate, and none is configured, or no cipher is "
+                             r"among both its own and ours\. Set cert and key .*, or see which ciphers .*peers, mostly 2380")
 
     def says(self, server, words, *args):
         try:

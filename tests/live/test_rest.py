@@ -11,8 +11,8 @@ import time
 import unittest
 
 from kube_ask import Asking, Files
-from servers import (Authority, BlackHole, ControlPlane, Garbage, Home, Listener, Proxy, endless_server, free_port, html_server,
-                     http_answer, redirect_server, silent_server, wait_until)
+from servers import (Authority, BlackHole, ControlPlane, Garbage, Home, Listener, Proxy, endless_server, free_port,
+                     handshake_failures, html_server, http_answer, redirect_server, silent_server, tls_server, wait_until)
 
 REVIEW = {"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1"}
 WHO = "post /apis/authentication.k8s.io/v1/selfsubjectreviews " + json.dumps(REVIEW, separators=(",", ":"))
@@ -740,6 +740,17 @@ class Late(unittest.TestCase):
         self.assertIn("took the connection and hung up on the TLS handshake: it speaks no TLS", answer["error"])
         self.assertIn("hung up on the TLS handshake", self.board(url))
 
+    def test_a_handshake_that_fails_for_one_of_two_reasons(self):
+        """By TLS 1.2 a client certificate that is missing and ciphers that don't meet are one alert."""
+        with Other() as other:
+            for server in handshake_failures(other):
+                url = self.server(server, "https")
+                for error in (self.asking(url, **{"certificate-authority": other.ca})("get /readyz")["error"],
+                              self.board(url, **{"certificate-authority": other.ca})):
+                    self.assertRegex(error, r"handshake failure\): it asks for a client certificate, and none is configured, or no "
+                                     r"cipher is among both its own and ours\. Set client-certificate and client-key .*, or see "
+                                     "which ciphers")
+
     def test_all_connections_are_taken(self):
         """A server of HTTP/1.1, where each watch takes one."""
         asking = self.asking(self.server(Garbage(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", hold=True)))
@@ -912,23 +923,6 @@ class ConnectProxy(Listener):
         sock.sendall(f"HTTP/1.1 {self.answer}\r\n\r\n".encode())
         if self.answer.startswith("200"):
             self.target.handle(sock)
-
-
-def tls_server(cert, key):
-    """Takes a TLS handshake, and says nothing."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(cert, key)
-    server = Garbage(b"")
-
-    def handle(sock):
-        try:
-            with context.wrap_socket(sock, server_side=True) as inside:
-                while inside.recv(1000):
-                    pass
-        except (ssl.SSLError, OSError):
-            pass
-    server.handle = handle
-    return server
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from .net import (BlackHole, Garbage, Listener, Proxy, endless_server, free_port
 from .postgres import PgBouncer, Postgres, Session, SqlError
 from .process import Folder, Process, close_all, find_program, in_ci, missing, own, wait_until
 from .program import Home, Result, baton, baton_path
-from .tls import Authority
+from .tls import Authority, handshake_failures, tls_server
 from .wire import Wire, WireClosed
 
 __all__ = [name for name in dir() if not name.startswith("_")]

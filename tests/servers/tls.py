@@ -1,8 +1,10 @@
-"""A certificate authority of the test's own, by openssl."""
+"""A certificate authority of the test's own, by openssl, and servers that speak TLS and nothing else."""
 
 import os
+import ssl
 import subprocess
 
+from .net import Garbage
 from .process import Folder, find_program
 
 
@@ -44,3 +46,38 @@ class Authority:
 
     def close(self):
         self.folder.close()
+
+
+def tls_server(cert=None, key=None, ciphers=None, ca=None):
+    """
+    Takes a TLS handshake, and says nothing. ciphers: these alone, of TLS 1.2. ca: asks for a client certificate of that
+    authority, by TLS 1.2.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    if cert:
+        context.load_cert_chain(cert, key)
+    if ciphers or ca:
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+    if ciphers:
+        context.set_ciphers(ciphers)
+    if ca:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(ca)
+    server = Garbage(b"")
+
+    def handle(sock):
+        try:
+            with context.wrap_socket(sock, server_side=True) as inside:
+                while inside.recv(1000):
+                    pass
+        except (ssl.SSLError, OSError):
+            pass
+    server.handle = handle
+    return server
+
+
+def handshake_failures(authority):
+    """Two servers, by OpenSSL, whose alert to a client without a certificate is the same: handshake failure."""
+    return (tls_server(authority.cert, authority.key, ca=authority.ca),
+            # None of those that a client offers by itself.
+            tls_server(ciphers="ADH-AES128-GCM-SHA256:@SECLEVEL=0"))
