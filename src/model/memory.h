@@ -139,7 +139,9 @@ void memory_rest(struct memory *m);
 void memory_settle_many(struct memory *m);
 /*
  * The same for who reads its source again and again: a small memory keeps open what was looked at,
- * since a Lease is renewed every other second, until it is saved.
+ * whose facts and verdict and next news come close together. It is packed when it is saved and when
+ * its reader comes to rest (memory_rest), which between two polls is all of it but for a built-in
+ * fleet's (session.c).
  */
 void memory_settle_watched(struct memory *m);
 
