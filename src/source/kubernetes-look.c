@@ -621,12 +621,8 @@ static void look_late(struct kube *k)
 		late_reckon(k, now_ms);
 	none = now_ms < k->late_from_ms;
 	for (n = 0; n < most && look_room(k) > KUBE_LOOKS - LATE_AT_ONCE; n++) {
-		lease = kube_store_next_lease(k->store, &k->late_pos);
-		if (!lease) {
-			k->late_pos = 0;
-			continue;
-		}
-		if (!none && lease_late_ms(lease, now_ms) <= now_ms)
+		lease = kube_store_lease_in_turn(k->store, &k->late_pos);
+		if (lease && !none && lease_late_ms(lease, now_ms) <= now_ms)
 			look_lease(k, lease, LATE_EVERY_MS);
 	}
 }

@@ -1044,6 +1044,16 @@ struct kube_lease_seen *kube_store_next_lease(const struct kube_store *s, size_t
 	return e ? e->value : NULL;
 }
 
+struct kube_lease_seen *kube_store_lease_in_turn(const struct kube_store *s, size_t *pos)
+{
+	struct kube_lease_seen *lease = kube_store_next_lease(s, pos);
+
+	if (lease)
+		return lease;
+	*pos = 0;
+	return kube_store_next_lease(s, pos);
+}
+
 bool kube_store_has_lost(const struct kube_store *s)
 {
 	return s->crons.n > s->n_cronjobs;

@@ -177,6 +177,8 @@ enum tristate kube_store_node_ready(
 uint64_t kube_store_lease_changes(const struct kube_store *s);
 /* Walks all Leases, from *pos = 0 on; NULL at the end. */
 struct kube_lease_seen *kube_store_next_lease(const struct kube_store *s, size_t *pos);
+/* The same round and round: behind the last comes the first. NULL: there is none. */
+struct kube_lease_seen *kube_store_lease_in_turn(const struct kube_store *s, size_t *pos);
 /* Whether there are runs whose CronJob was not seen; and a walk over those CronJobs. */
 bool kube_store_has_lost(const struct kube_store *s);
 struct kube_cron *kube_store_next_lost(const struct kube_store *s, size_t *pos);

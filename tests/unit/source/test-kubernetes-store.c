@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/zone.h"
 #include "fake-round.h"
 #include "source/kubernetes.h"
@@ -491,6 +492,35 @@ static void test_leases_are_known_up_to_the_last_list(void **state)
 	assert_int_equal(row(x, "lease/n/lead")->more->lease_known_ms, TIME_UNKNOWN);
 }
 
+/* As many steps as there are Leases come by each of them, from wherever it is begun. */
+static void test_leases_come_in_turn(void **state)
+{
+	static const char *const names[] = { "one", "two", "three" };
+	struct fixture *x = *state;
+	struct kube_lease_seen *seen[ARRAY_LEN(names)], *lease;
+	size_t pos = 0, begun, i, k;
+	char text[200];
+
+	assert_null(kube_store_lease_in_turn(x->k.store, &pos));
+	for (i = 0; i < ARRAY_LEN(names); i++) {
+		snprintf(text, sizeof(text),
+			"{\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\",\"uid\":\"u-%s\","
+			"\"resourceVersion\":\"1\"},\"spec\":{\"holderIdentity\":\"a\"}}",
+			names[i], names[i]);
+		feed_text(&x->feed, KUBE_LEASES, false, text);
+	}
+	for (begun = 0; begun < 5; begun++) {
+		for (i = 0; i < ARRAY_LEN(seen); i++) {
+			lease = kube_store_lease_in_turn(x->k.store, &pos);
+			assert_non_null(lease);
+			for (k = 0; k < i; k++)
+				assert_ptr_not_equal(lease, seen[k]);
+			seen[i] = lease;
+		}
+		assert_non_null(kube_store_lease_in_turn(x->k.store, &pos));
+	}
+}
+
 static void test_a_lease_ends_by_our_clock(void **state)
 {
 	struct fixture *x = *state;
@@ -728,6 +758,7 @@ int main(void)
 		TEST(test_attempts),
 		TEST(test_a_lease_ends_by_our_clock),
 		TEST(test_leases_are_known_up_to_the_last_list),
+		TEST(test_leases_come_in_turn),
 		TEST(test_a_renewal_in_short),
 		TEST(test_skew_is_not_the_delay),
 		TEST(test_a_hand_over),
