@@ -143,6 +143,7 @@ static void view_key(struct console *k, uint32_t key)
 void console_key(struct console *k, uint32_t key)
 {
 	k->dirty = true;
+	k->tell = TELL_NOTHING;
 	switch (k->mode) {
 	case MODE_FILTER:
 		console_type_filter(k, key);

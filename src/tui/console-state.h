@@ -44,6 +44,12 @@ enum mode {
 	MODE_GATE  /* the window of an act */
 };
 
+enum console_tell {
+	TELL_NOTHING,
+	TELL_EVENT,
+	TELL_FINDING
+};
+
 struct place {
 	int view;
 	char *id; /* owned; NULL where the view needs none */
@@ -99,6 +105,10 @@ struct console {
 	int64_t wait_until_ms;   /* :wait lets time run up to there; 0: it does not */
 	int32_t wait_speed;      /* what time ran at before */
 
+	enum console_tell tell; /* time was set to where something happens: it is told when it is
+				   seen, until the next key */
+	int64_t tell_from_us;
+
 	char message[700];
 	bool message_error;
 	int64_t message_until_ms;
@@ -133,6 +143,8 @@ const struct view_entry *console_view(const struct console *k);
 void *console_view_state(const struct console *k);
 /* Brings the model that views are given up to the moment. */
 void console_model(struct console *k);
+/* Says what happened at the moment to which time was set, if this is it. */
+void console_time_tell(struct console *k, const struct event *event);
 /* Begins the events anew, before any was taken. */
 void console_journal_init(struct console *k);
 /* Lets the view that is shown, or all that were opened, find their rows again. */

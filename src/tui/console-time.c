@@ -16,6 +16,8 @@
 enum {
 	STEP_MS = 1000,
 	SEEK_MS = 10 * 1000,
+	AGAIN_BACK_MS = 1500, /* of the machine's time */
+	TELL_US = 1000 * 1000,
 	SPEED_REAL = 1000,
 	SPEED_LEAST = 10,
 	SPEED_MOST = 1000 * 1000,
@@ -133,6 +135,25 @@ static void time_go(struct console *k, const struct console_time *time, int64_t 
 	console_say(k, false, "%s", text);
 }
 
+void console_time_tell(struct console *k, const struct event *event)
+{
+	char at[CLOCK_TEXT_MAX];
+
+	if (k->tell == TELL_NOTHING || event->remembered || event->at_us < k->tell_from_us ||
+		(k->tell == TELL_FINDING && strcmp(event->what, "finding") != 0))
+		return;
+	clock_format_utc(at, event->at_us, 0);
+	console_say(k, false, "%s  %s %s: %s", at, event->what,
+		event->id ? event->id : event->source, event->text);
+}
+
+/* What was seen then came to the clock, or into the record, a moment later. */
+static void tell(struct console *k, enum console_tell what, int64_t from_us)
+{
+	k->tell = what;
+	k->tell_from_us = from_us - TELL_US;
+}
+
 void console_time_step(struct console *k)
 {
 	const struct console_time *time = time_of(k);
@@ -143,10 +164,12 @@ void console_time_step(struct console *k)
 	vclock_pause(time->clock, true);
 	now = console_live_ms(k);
 	next = time->next_ms ? time->next_ms(time->arg, now) : now + STEP_MS;
-	if (next == INT64_MAX)
+	if (next == INT64_MAX) {
 		console_say(k, false, "nothing comes after this");
-	else
-		time_go(k, time, next);
+		return;
+	}
+	time_go(k, time, next);
+	tell(k, TELL_EVENT, wall_us(time, now));
 }
 
 static void seek_by(struct console *k, int64_t by_ms)
@@ -179,6 +202,14 @@ void console_time_seek(struct console *k, const char *text)
 		time_go(k, time, (at_us - wall_us(time, 0)) / 1000);
 }
 
+/* While time goes on, whoever goes back twice has left the finding by some moments: these don't
+ * count, else the second time would lead to where the first one did. */
+static int64_t passed_since(struct vclock *clock)
+{
+	return vclock_paused(clock) ? 0
+				    : (int64_t)AGAIN_BACK_MS * vclock_speed_now(clock) / SPEED_REAL;
+}
+
 static void seek_finding(struct console *k, bool back)
 {
 	const struct console_time *time = past_of(k);
@@ -186,12 +217,15 @@ static void seek_finding(struct console *k, bool back)
 
 	if (!time)
 		return;
-	at = time->finding_ms(time->arg, console_live_ms(k), back);
+	at = time->finding_ms(
+		time->arg, console_live_ms(k) - (back ? passed_since(time->clock) : 0), back);
 	if (at == INT64_MAX)
 		console_say(k, false,
 			back ? "no finding begins before this" : "no finding begins after this");
-	else
+	else {
 		time_go(k, time, at);
+		tell(k, TELL_FINDING, wall_us(time, at));
+	}
 }
 
 bool console_time_act(struct console *k, enum action action)

@@ -20,9 +20,11 @@ static void take_events(struct console *k)
 
 	do {
 		n = fleet_events(k->fleet, &k->events_seq, events, EVENTS_AT_ONCE);
-		for (i = 0; i < n; i++)
+		for (i = 0; i < n; i++) {
+			console_time_tell(k, events[i]);
 			(events[i]->remembered ? journal_add_remembered : journal_add)(
 				&k->journal, events[i]);
+		}
 	} while (n == EVENTS_AT_ONCE);
 }
 

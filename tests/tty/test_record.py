@@ -95,6 +95,22 @@ class Record(unittest.TestCase):
             p.keys("1").keys("q")
             self.assertEqual(p.end(), 0)
 
+    def test_a_jump_says_what_is_there(self):
+        path = os.path.join(self.home.folder.path, "r.jsonl")
+        self.assertEqual(self.home.baton("record", path, "--sim", "demo", "--at", "2m").code, 0)
+        with open(path, encoding="utf-8") as file:
+            events = [line for line in map(json.loads, file) if line["line"] == "event" and line["what"] == "finding"]
+        first, _, third = sorted({event["at"][:19] + "Z  finding" for event in events})[:3]
+        with console(self.home, "replay", path, columns=120) as p:
+            p.wait("[REPLAY x1]").wait("CONTENDED")
+            p.keys("}").wait(first)
+            p.keys("}}").wait(third)
+            # Time has gone on a little since: that is no way to be caught at one finding.
+            p.keys("{{").wait(lambda s: "Z  finding" in s.text and third not in s.text)
+            p.keys("s").wait("[PAUSED]")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+
     def test_keys_behind_a_jump_back_find_no_event_that_is_none(self):
         """All in one write: the cursor moves before anything of the new time was drawn."""
         path = os.path.join(self.home.folder.path, "r.jsonl")
