@@ -62,15 +62,32 @@ class Tally:
             self.count.skipped += 1
 
 
-class Job:
-    """A part of the check that needs no other part. run() adds its suites to the tally."""
+class Built:
+    """The servers that are built from their modules: what needs one waits until it is there, or was given up."""
 
-    def __init__(self, tally, long):
-        self.tally, self.long = tally, long
+    def __init__(self, names):
+        self.events = {name: threading.Event() for name in names}
+
+    def wait(self, *names):
+        for name in names:
+            self.events[name].wait()
+
+    def tell(self, *names):
+        for name in names or self.events:
+            self.events[name].set()
+
+
+class Job:
+    """A part of the check that needs no other part but built servers. run() adds its suites to the tally."""
+
+    first = ()  # words before each command
+
+    def __init__(self, tally, built, long):
+        self.tally, self.built, self.long = tally, built, long
 
     def do(self, name, argv, **kwargs):
         """One command that counts as one test; returns whether it passed."""
-        done = Suite(name, argv, **kwargs).run()
+        done = Suite(name, [*self.first, *argv], **kwargs).run()
         self.tally.add(done, self.name)
         return not done.count.failed
 
@@ -79,10 +96,15 @@ class Job:
         if not suites and kinds != ("contract",):
             self.tally.add(broken(f"{'+'.join(kinds)} tests", "there is none"), self.name)
         for each in suites:
-            each.argv = [*prefix, *each.argv]
+            each.argv = [*self.first, *prefix, *each.argv]
             each.env = {**(each.env or {}), **(env or {})}
             each.timeout *= 3 if self.long else 1
-        in_parallel([lambda each=each: self.tally.add(each.run(), self.name) for each in suites], jobs)
+        in_parallel([lambda each=each: self.one_suite(each) for each in sorted(suites, key=by_need)], jobs)
+
+    def one_suite(self, each):
+        if needs_kubernetes(each):
+            self.built.wait("kubernetes")
+        self.tally.add(each.run(), self.name)
 
     def build(self, folder, *args, targets=("check-programs",), limit=1500):
         """Configures and builds; returns the folder, or None when that failed."""
@@ -107,6 +129,23 @@ class Job:
         with open(stamp, "w", encoding="utf-8") as out:
             out.write(words)
         return True
+
+
+# What takes minutes begins before what takes seconds, so that the last one is not long.
+SLOW = ("live/kubernetes_runs", "live/sim_kubernetes", "live/kubernetes_misses", "live/etcd_watch", "live/sim_etcd")
+
+
+def needs_kubernetes(each):
+    """Whether it is a test on servers whose file speaks of Kubernetes."""
+    if not each.name.startswith(("live/", "tty/")):
+        return False
+    with open(each.argv[-1], encoding="utf-8") as file:
+        return "kube" in file.read().lower()
+
+
+def by_need(each):
+    """The control plane takes minutes to build: its tests come last."""
+    return needs_kubernetes(each), each.name not in SLOW
 
 
 def broken(name, text):
@@ -181,7 +220,9 @@ class Plain(Job):
         if not build:
             return
         self.tests(build, ("house", "unit", "contract"), CORES)
-        self.tests(build, ("live", "tty"), CORES, env={"BATON_RACES": "10000"} if self.long else None)
+        self.built.wait("etcd", "campaign", "elect")
+        # They mostly wait: for leases to run out, for servers to start.
+        self.tests(build, ("live", "tty"), CORES + 1, env={"BATON_RACES": "10000"} if self.long else None)
 
 
 class Address(Job):
@@ -233,7 +274,7 @@ class Fuzz(Job):
         with tempfile.TemporaryDirectory(prefix="baton-fuzz-") as folder:
             corpus, finds = os.path.join(folder, "corpus"), os.path.join(folder, "found-")
             os.mkdir(corpus)
-            argv = [path, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1",
+            argv = [*self.first, path, f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1",
                     f"-artifact_prefix={finds}", corpus]
             seeds = os.path.join(TOP, "tests", "fuzz", "seeds", name)
             if os.path.isdir(seeds):
@@ -263,30 +304,40 @@ class Servers(Job):
 
     name = "servers"
 
+    modules = ("etcd", "campaign", "elect", "kubernetes")
+
     def run(self):
-        for module in ("etcd", "campaign", "elect", "kubernetes"):
-            # Kubernetes takes 7 minutes of two cores that do nothing else.
-            done = Suite(module, [sys.executable, "-m", "servers", module], timeout=2100, tap=False, cwd=runner.HERE,
-                         tell=True).run()
-            if done.code == 77:
-                self.tally.skip(self.name, module, done.output.strip())
-            else:
-                self.tally.add(done, self.name)
+        for module in self.modules:
+            self.module(module)
+            self.built.tell(module)
+
+    def module(self, module):
+        # Kubernetes takes 7 minutes of two cores that do nothing else.
+        done = Suite(module, [*self.first, sys.executable, "-m", "servers", module], timeout=2100, tap=False,
+                     cwd=runner.HERE, tell=True).run()
+        if done.code == 77:
+            self.tally.skip(self.name, module, done.output.strip())
+        else:
+            self.tally.add(done, self.name)
 
 
-# Two rows: the first one's tests mostly wait for servers, so the other's compilers have the processors meanwhile.
-WAITING = (Servers, Plain)
-WORKING = (Style, Address, Thread, Fuzz, Dist)
+# Two rows: the first one's tests mostly wait for servers, so the other's compilers have the processors meanwhile, and
+# give way where both want them.
+WAITING = (Plain,)
+WORKING = (Servers, Style, Address, Thread, Fuzz, Dist)
 
 
-def run_lane(kinds, options, tally):
+def run_lane(kinds, options, tally, built):
     for kind in kinds:
-        if options.only and kind.__name__.lower() not in options.only:
-            continue
         try:
-            kind(tally, options.long).run()
+            if not options.only or kind.__name__.lower() in options.only:
+                job = kind(tally, built, options.long)
+                job.first = ("nice", "-n", "10") if kind in WORKING else ()
+                job.run()
         except Exception as error:
             tally.add(broken("the job itself", repr(error)), kind.name)
+        if kind is Servers:
+            built.tell()  # what is not there by now won't come
 
 
 def on_signal(number, _frame):
@@ -314,8 +365,8 @@ def main():
         return 0
     signal.signal(signal.SIGTERM, on_signal)
     signal.signal(signal.SIGHUP, on_signal)
-    tally, started = Tally(), time.monotonic()
-    lanes = [threading.Thread(target=run_lane, args=(kinds, options, tally), daemon=True)
+    tally, built, started = Tally(), Built(Servers.modules), time.monotonic()
+    lanes = [threading.Thread(target=run_lane, args=(kinds, options, tally, built), daemon=True)
              for kinds in (WAITING, WORKING)]
     try:
         for lane in lanes:
