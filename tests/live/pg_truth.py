@@ -3,7 +3,7 @@
 import re
 
 QUERY = """
-with x as materialized (
+with x as {once} (
   select x.virtualtransaction, p.gid, p.prepared from pg_locks x join pg_prepared_xacts p on p.transaction = x.transactionid
    where x.locktype = 'transactionid' and x.granted and x.pid is null)
 select d.datname, l.classid, l.objid, l.objsubid, l.mode, l.granted, l.pid, x.gid, a.application_name, a.usename,
@@ -13,8 +13,13 @@ select d.datname, l.classid, l.objid, l.objsubid, l.mode, l.granted, l.pid, x.gi
        left join pg_stat_activity a on a.pid = l.pid
        left join x on l.pid is null and x.virtualtransaction = l.virtualtransaction
  where l.locktype = 'advisory'
- order by l.granted desc, l.waitstart, l.mode, l.pid
+ order by l.granted desc, {since}l.mode, l.pid
 """
+
+
+def query(pg):
+    """What is read once, and since when one waits, as that version has it."""
+    return QUERY.format(once="materialized" if pg.version >= 12 else "", since="l.waitstart, " if pg.version >= 14 else "")
 
 
 def signed(value, bits):
@@ -32,7 +37,7 @@ def truth(pg):
     """path -> {"holders": set of (identity, key, mode), "waiters": [(identity, key, mode), ...] in their order}."""
     found = {}
     for (database, classid, objid, objsubid, mode, granted, pid, gid, application, user, client, start,
-         prepared) in pg.psql(QUERY):
+         prepared) in pg.psql(query(pg)):
         row = found.setdefault(path_of(database, classid, objid, objsubid), {"holders": set(), "waiters": []})
         if gid is not None:
             claim = (f"prepared:{gid}", f"prepared:{gid}@{prepared}")

@@ -155,7 +155,8 @@ class Release(Case):
             wire.send("select pg_advisory_lock(11)")
         wait_until(lambda: len(self.rows(11, granted=False)) == 71, what="71 that wait")
         drive = self.drive().poll().order("release", "app:11", holder.start())
-        self.assertEqual(drive.plan()["successor"], "first")
+        # Older servers don't tell who came first.
+        self.assertEqual(drive.plan()["successor"], "first" if self.pg.version >= 14 else None)
         self.assertEqual(drive.send()["kind"], "done")
         first.result()
         wait_until(lambda: drive.look()["settled"], what="the session's end")

@@ -46,9 +46,10 @@ class Locks(unittest.TestCase):
     def waiter(self, key, app, dbname="app", share=False):
         session = self.session(dbname, app=app)
         session.send(f"select pg_advisory_lock{'_shared' if share else ''}({key})")
-        wait_until(lambda: self.pg.psql(
-            f"select count(*) from pg_locks where pid = {session.pid} and not granted "
-            "and waitstart is not null") == [("1",)])
+        waits = f"select count(*) from pg_locks where pid = {session.pid} and not granted"
+        if self.pg.version >= 14:
+            waits += " and waitstart is not null"
+        wait_until(lambda: self.pg.psql(waits) == [("1",)])
         return session
 
     def list(self, *args):
@@ -88,13 +89,13 @@ class Locks(unittest.TestCase):
         for name in ("second", "third", "fourth"):
             self.waiter("42", name)
         one = row(self.agree(), "app:42")
-        self.assertEqual([(c["identity"], c["position"]) for c in one["waiters"]],
-                         [("second", 1), ("third", 2), ("fourth", 3)])
+        names, places = ("second", "third", "fourth"), (1, 2, 3) if self.pg.version >= 14 else (None, None, None)
+        self.assertEqual([(c["identity"], c["position"]) for c in one["waiters"]], list(zip(names, places)))
         self.assertEqual(one["state"], "CONTENDED")
         holder = int(one["holders"][0]["detail"]["pid"])
         self.assertIn(holder, one["waiters"][0]["detail"]["blocked_by"])
-        starts = [c["detail"]["wait_start"] for c in one["waiters"]]
-        self.assertEqual(starts, sorted(starts))
+        starts = [c["detail"].get("wait_start") for c in one["waiters"]]
+        self.assertEqual(starts, sorted(starts) if self.pg.version >= 14 else [None, None, None])
 
     def test_share_locks_have_several_holders(self):
         for name in ("reader-1", "reader-2", "reader-3"):

@@ -189,7 +189,7 @@ class Postgres:
             self._initdb(auth, hba)
         else:
             self._copy(_from)
-        self.process = None
+        self.process = self._version = None
         if start:
             self.start()
 
@@ -285,7 +285,8 @@ class Postgres:
         return Postgres(conf=conf, tls=self.tls, _from=self)
 
     def promote(self):
-        self.psql("select pg_promote(true, 30)")
+        # pg_promote is there from 12 on.
+        self._owned(program("pg_ctl"), "promote", "-w", "-D", self.data)
 
     def close(self):
         if self.process:
@@ -300,6 +301,13 @@ class Postgres:
 
     def __exit__(self, *_):
         self.close()
+
+    @property
+    def version(self):
+        """The server's major version: 15."""
+        if self._version is None:
+            self._version = int(self.psql("show server_version_num")[0][0]) // 10000
+        return self._version
 
     def conninfo(self, dbname="postgres", user=None, socket=False, **more):
         words = {"host": self.folder.path if socket else self.host, "port": self.port, "user": user or self.user,
