@@ -153,7 +153,8 @@ static bool parse_distance(const char *text, const struct moment_span *span, int
 	return true;
 }
 
-int moment_parse(const char *text, const struct moment_span *span, int64_t *ret_us, struct err *err)
+int moment_parse_meant(
+	const char *text, const struct moment_span *span, int64_t *ret_us, struct err *err)
 {
 	int64_t at_us;
 
@@ -165,6 +166,17 @@ int moment_parse(const char *text, const struct moment_span *span, int64_t *ret_
 		return err_set(err, ERR_USAGE,
 			"not a time: write 03:12, 2026-01-02T03:12:00Z, +90s, 5m, -5m, start or "
 			"end");
+	*ret_us = at_us;
+	return 0;
+}
+
+int moment_parse(const char *text, const struct moment_span *span, int64_t *ret_us, struct err *err)
+{
+	int64_t at_us;
+	int rc = moment_parse_meant(text, span, &at_us, err);
+
+	if (rc)
+		return rc;
 	if (at_us < span->first_us)
 		at_us = span->first_us;
 	*ret_us = at_us > span->last_us ? span->last_us : at_us;

@@ -23,6 +23,9 @@ struct moment_span {
  */
 int moment_parse(
 	const char *text, const struct moment_span *span, int64_t *ret_us, struct err *err);
+/* The same as it was meant: what lies outside the span stays there. */
+int moment_parse_meant(
+	const char *text, const struct moment_span *span, int64_t *ret_us, struct err *err);
 
 /*
  * Reads a duration: "500ms", "10s", "5m", "2h", "1d"; a bare number is seconds. Returns

@@ -68,8 +68,9 @@ const struct command cli_command_forecast = {
 	.summary = "Say what a verb would do to one singleton; nothing is sent.",
 	.help = "VERB is step-down, cancel, release, revoke, keep-one, suspend, resume or trigger; "
 		"with --sim also what exists in built-in fleets only: ask, stop, start, restart, "
-		"isolate, rejoin, fence, crash, pause, partition, skew-clock, kill-connection and "
-		"drain-node. "
+		"isolate, rejoin, fence, mend, unhold, apply, apply-guarded, crash, pause, "
+		"partition, "
+		"skew-clock, kill-connection and drain-node. "
 		"The forecast names the exact request and its guard, what goes with it, who is "
 		"told, who is next and "
 		"when, whether the old holder may work on, and whether the server allows it. "

@@ -64,6 +64,23 @@ static int look_nothing(const struct look *look, struct err *err)
 			: "");
 }
 
+/* Whoever asks for a moment that the record does not have is told which one is shown. */
+static int64_t look_within(
+	const struct look *look, const char *at, const struct moment_span *span, int64_t at_us)
+{
+	char first[CLOCK_TEXT_MAX], last[CLOCK_TEXT_MAX];
+	bool before = at_us < span->first_us;
+
+	if (!before && at_us <= span->last_us)
+		return at_us;
+	clock_format_utc(first, span->first_us, 0);
+	clock_format_utc(last, span->last_us, 0);
+	if (!look->quiet)
+		cli_complain("--at %s: the record goes from %s to %s; its %s is shown", at, first,
+			last, before ? "beginning" : "end");
+	return before ? span->first_us : span->last_us;
+}
+
 /* The moment of the record that is asked for. */
 static int look_moment(struct look *look, const char *at, int64_t *ret_ms, struct err *err)
 {
@@ -76,9 +93,10 @@ static int look_moment(struct look *look, const char *at, int64_t *ret_ms, struc
 
 	span.plus_us = span.first_us;
 	span.minus_us = span.last_us;
-	rc = moment_parse(at ? at : "end", &span, &at_us, err);
+	rc = moment_parse_meant(at ? at : "end", &span, &at_us, err);
 	if (rc)
 		return err_prefix(err, "--at");
+	at_us = look_within(look, at, &span, at_us);
 	*ret_ms = (at_us - epoch_us) / 1000;
 	return 0;
 }

@@ -17,7 +17,7 @@ const struct option_def options_source[] = {
 	{ .name = "kind",
 		.type = OPTION_TEXT,
 		.required = true,
-		.help = "What kind of system it is: postgres or etcd. It decides which of the "
+		.help = "What kind of system it is: postgres, etcd or kubernetes. It decides which of the "
 			"other keys hold." },
 	{ .name = "environment",
 		.type = OPTION_TEXT,

@@ -224,7 +224,7 @@ static int break_look(void *state, struct round *r, const struct order *order,
 	(void)order;
 	(void)err;
 	sight->settled = true;
-	str_addf(&sight->text, "done: %s. Now watch what comes of it", plan->request);
+	str_addf(&sight->text, "%s. Now watch what comes of it", plan->request);
 	return 0;
 }
 

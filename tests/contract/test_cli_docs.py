@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,11 @@ BUILD = os.environ.get("BATON_BUILD", os.path.join(TOP, "build"))
 
 def read(name):
     with open(os.path.join(DOC, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def source(name):
+    with open(os.path.join(TOP, "src", name), encoding="utf-8") as file:
         return file.read()
 
 
@@ -57,6 +63,12 @@ class Documentation(unittest.TestCase):
                 self.assertEqual(own.out, home.baton(command, "--help").out if command != "console" else own.out)
                 self.assertIn(f".It Cm {command}", read("baton.1"))
             self.assertNotIn("__complete", text)
+            # What may be done, and what may be looked at, is told whole wherever it is told.
+            flowing = " ".join(home.baton("help", "forecast").out.split())
+            for verb in re.findall(r'^VERB\(\w+, "([a-z-]+)"', source("model/verbs.def"), re.M):
+                self.assertRegex(flowing, rf"\b{verb}[,.; ]")
+            for kind in re.findall(r"^SOURCE\(source_(\w+)\)", source("source/sources.def"), re.M):
+                self.assertRegex(read("baton-config.5"), rf"What kind of system it is:[^.]*\b{kind}\b")
             self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
 
 

@@ -5,6 +5,7 @@ acted on as real systems are, and nothing of it stands beside what was seen of r
 
 import json
 import os
+import tempfile
 import unittest
 
 from contract.schema import Schema
@@ -56,6 +57,19 @@ class Bytes(Sim):
                 self.assertTrue(self.recorded(*words) == at[moment], "it ends elsewhere")
         self.assertLess(len(at["20s"]), len(at["75s"]))
         self.assertLess(len(at["75s"]), len(at["5m"]))
+
+    def test_a_moment_that_a_record_does_not_have_is_not_passed_off(self):
+        """Its nearer end is shown, and that is said; within the record nothing is said."""
+        with tempfile.TemporaryDirectory() as folder:
+            record = os.path.join(folder, "r.jsonl")
+            self.good("record", record, "--sim", WORLD, "--at", "20s", codes=(0,))
+            ends = {moment: self.home.baton("list", "--replay", record, "--at", moment) for moment in ("start", "end", "+10s")}
+            self.assertEqual([done.err for done in ends.values()], ["", "", ""])
+            for moment, end, word in (("1999-01-02T03:04:05Z", "start", "beginning"), ("+3h", "end", "end"), ("-3h", "start", "beginning")):
+                with self.subTest(moment=moment):
+                    done = self.home.baton("list", "--replay", record, "--at", moment)
+                    self.assertEqual(done.out, ends[end].out)
+                    self.assertRegex(done.err, rf"^baton: --at \S+: the record goes from \S+Z to \S+Z; its {word} is shown\n$")
 
     def recorded(self, *words):
         return self.good("record", "-", "--sim", WORLD, *words).out

@@ -47,10 +47,15 @@ static void what_is_a_time(void **state)
 	(void)state;
 	for (i = 0; i < ARRAY_LEN(good); i++) {
 		struct err err = { 0 };
-		int64_t at_us = 0;
+		int64_t at_us = 0, meant_us = 0;
 
 		if (moment_parse(good[i].text, &span, &at_us, &err))
 			fail_msg("\"%s\": %s", good[i].text, err.text);
+		/* As it was meant it may lie outside. */
+		if (moment_parse_meant(good[i].text, &span, &meant_us, &err) ||
+			(meant_us != at_us && meant_us >= span.first_us &&
+				meant_us <= span.last_us))
+			fail_msg("\"%s\" means %" PRId64, good[i].text, meant_us);
 		if ((at_us - span.first_us) / 1000 != good[i].after_ms)
 			fail_msg("\"%s\" is %" PRId64 " ms after the beginning", good[i].text,
 				(at_us - span.first_us) / 1000);
