@@ -132,6 +132,17 @@ int text_cp_width(uint32_t cp)
 	return wcwidth((wchar_t)cp);
 }
 
+size_t text_json_escape(char to[TEXT_JSON_MAX], uint32_t cp)
+{
+	if (text_cp_width(cp) >= 0)
+		return 0;
+	if (cp < 0x10000)
+		return (size_t)snprintf(to, TEXT_JSON_MAX, "\\u%04x", (unsigned)cp);
+	cp -= 0x10000;
+	return (size_t)snprintf(to, TEXT_JSON_MAX, "\\u%04x\\u%04x",
+		(unsigned)(0xd800 + (cp >> 10)), (unsigned)(0xdc00 + (cp & 0x3ff)));
+}
+
 /*
  * Whether eight bytes are printable ASCII: no byte above 0x7f; none below 0x20 (a borrow sets its
  * top bit); none 0x7f. And, where `whole` says so, no backslash: of a byte less that, xor, only 0
@@ -247,6 +258,23 @@ void text_escape_again(struct str *out, const char *s, size_t max_bytes)
 	}
 	if (len < all)
 		str_add(out, "...");
+}
+
+bool text_is_plain(const char *s)
+{
+	size_t len = strlen(s), i = 0, n;
+	uint32_t cp;
+
+	while (i < len) {
+		n = text_plain(s + i, len - i);
+		if (!n) {
+			n = text_decode(s + i, len - i, &cp);
+			if (!n || text_cp_width(cp) < 0)
+				return false;
+		}
+		i += n;
+	}
+	return true;
 }
 
 void text_fit(char *buf, size_t size, const char *text)

@@ -38,6 +38,9 @@ const char *text_shown(char *buf, size_t size, const char *text);
  */
 void text_escape_again(struct str *out, const char *s, size_t max_bytes);
 
+/* Whether it is plain text on one line already: that would leave it as it is. */
+bool text_is_plain(const char *s);
+
 /* The same of a whole text into a buffer of size bytes, cut at the end of a character so that it
  * fits. */
 void text_fit(char *buf, size_t size, const char *text);
@@ -57,6 +60,16 @@ size_t text_decode(const char *s, size_t len, uint32_t *ret_cp);
 /* Writes a code point (at most U+10FFFF) as UTF-8, without an end: 1 to 4 bytes. Returns how many.
  */
 size_t text_encode(char *to, uint32_t cp);
+
+enum {
+	TEXT_JSON_MAX = 13
+};
+/*
+ * How a code point stands in a string of JSON where it is not printable, and would be obeyed or
+ * hidden by a terminal that the JSON is shown on: "\u202e", in two parts above U+FFFF. Returns
+ * its length; 0 where it may stand for itself.
+ */
+size_t text_json_escape(char to[TEXT_JSON_MAX], uint32_t cp);
 
 /* Columns that a code point takes on a terminal: 0 (combining), 1 or 2; -1 when it is not
  * printable. */

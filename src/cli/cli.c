@@ -20,6 +20,21 @@ enum {
 	COMPLAINS_MS = 1000
 };
 
+/* Whatever words stand in it: plain text on one line. */
+static void complain(const char *fmt, va_list ap)
+{
+	char *raw = NULL;
+	struct str clean;
+
+	if (vasprintf(&raw, fmt, ap) < 0)
+		return;
+	str_init(&clean, SIZE_MAX / 4);
+	text_escape_again(&clean, raw, strlen(raw));
+	fprintf(stderr, "baton: %s\n", clean.s);
+	str_release(&clean);
+	free(raw);
+}
+
 void cli_complain(const char *fmt, ...)
 {
 	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
@@ -29,10 +44,18 @@ void cli_complain(const char *fmt, ...)
 	if (poll(&fd, 1, COMPLAINS_MS) == 0)
 		return;
 	va_start(ap, fmt);
-	fputs("baton: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	complain(fmt, ap);
 	va_end(ap);
+}
+
+void cli_put(struct out *out, const char *text)
+{
+	struct str clean;
+
+	str_init(&clean, SIZE_MAX / 4);
+	text_escape_again(&clean, text, strlen(text));
+	out_text(out, clean.s);
+	str_release(&clean);
 }
 
 int cli_fail(int code, const struct err *err)

@@ -142,7 +142,7 @@ struct cli {
  */
 int cli_parse(struct cli *cli, int argc, char **argv, struct err *err);
 
-/* Says "baton: ..." on standard error. */
+/* Says "baton: ..." on standard error: plain text on one line, whatever words stand in it. */
 void cli_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Complains and returns the code. */
 int cli_fail(int code, const struct err *err);
@@ -151,6 +151,8 @@ enum {
 	CLI_SHOWN_MAX = 256
 };
 const char *cli_shown(char *buf, const char *text);
+/* The same of a whole text, a path mostly, to where the output goes. */
+void cli_put(struct out *out, const char *text);
 
 /* How text on standard output is dressed: --color, NO_COLOR, TERM, the width where it is a
  * terminal. */

@@ -182,13 +182,14 @@ static void doctor_text(const struct doctor *d, struct out *out)
 	doctor_state(&state, &trouble);
 	out_text(out, "baton " PACKAGE_VERSION "\n");
 	out_text(out, "config  ");
-	out_text(out, s->path ? s->path : "none");
+	cli_put(out, s->path ? s->path : "none");
 	out_text(out, s->discovered ? ", sources discovered from the environment\n" : "\n");
 	if (doctor_secret_is_open(s))
 		out_text(out, "  warn  the config holds a password, and others may read it\n"
 			      "        > chmod 600, or password_file or password_env\n");
-	out_fmt(out, "memory  %s%s%s\n", state ? state : "none", trouble ? ": " : "",
-		trouble ? trouble : "");
+	out_text(out, "memory  ");
+	cli_put(out, state ? state : "none");
+	out_fmt(out, "%s%s\n", trouble ? ": " : "", trouble ? trouble : "");
 	free(state);
 	for (i = 0; i < d->n; i++)
 		doctor_text_source(d, &d->patients[i], &s->sources[i], out);

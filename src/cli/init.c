@@ -64,7 +64,7 @@ static int init_write(const struct cli *cli, const char *path, const struct str 
 		return cli_fail(EXIT_CODE_FAILED, &err);
 	out_init(&out, STDOUT_FILENO);
 	out_text(&out, "wrote ");
-	out_text(&out, path);
+	cli_put(&out, path);
 	out_text(&out, "\n");
 	return cli_close(&out, EXIT_CODE_OK);
 }

@@ -3,6 +3,7 @@
 #include "control/audit-file.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -30,14 +31,38 @@ static int lines_load(struct lines *l, const struct audit *audit, int i, struct 
 	return rc;
 }
 
+/* Whoever wrote the file: texts are plain. Ours are (audit.c). */
+static void json_clean(json_t *object)
+{
+	const char *key;
+	json_t *value;
+	struct str clean;
+
+	json_object_foreach(object, key, value)
+	{
+		const char *text = json_string_value(value);
+
+		if (!text || text_is_plain(text))
+			continue;
+		str_init(&clean, SIZE_MAX / 4);
+		text_escape_again(&clean, text, strlen(text));
+		json_string_set(value, clean.s);
+		str_release(&clean);
+	}
+}
+
 /* The line as JSON; NULL when it is broken. */
 static json_t *line_json(const char *line, size_t len)
 {
 	json_t *json = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
 
 	if (json_integer_value(json_object_get(json, "n")) > 0 &&
-		json_is_string(json_object_get(json, "phase")))
+		json_is_string(json_object_get(json, "phase"))) {
+		json_clean(json);
+		json_clean(json_object_get(json, "target"));
+		json_clean(json_object_get(json, "who"));
 		return json;
+	}
 	json_decref(json);
 	return NULL;
 }
@@ -48,6 +73,22 @@ static const char *field(const json_t *json, const char *key)
 }
 
 /* ---- all lines, oldest first ---- */
+
+/* As it stands there, where that is plain text: not even a terminal obeys it then. */
+static void line_tell(
+	const json_t *json, const char *line, void (*each)(void *arg, const char *line), void *arg)
+{
+	char *own;
+
+	if (text_is_plain(line)) {
+		each(arg, line);
+		return;
+	}
+	own = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENSURE_ASCII);
+	if (own)
+		each(arg, own);
+	free(own);
+}
 
 static void file_lines(
 	struct lines *l, void (*each)(void *arg, const char *line), void *arg, size_t *broken)
@@ -60,7 +101,7 @@ static void file_lines(
 
 		if (json) {
 			*end = '\0';
-			each(arg, line);
+			line_tell(json, line, each, arg);
 		} else if (len) {
 			++*broken;
 		}

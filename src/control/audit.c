@@ -55,7 +55,8 @@ void audit_release(struct audit *audit)
 
 /* ---- a line ---- */
 
-/* A text, cut; what is no UTF-8 by now (a user's name) is escaped. */
+/* A text, cut; what is not plain text by now (a user's name, a variable of the environment) is
+ * escaped. */
 static json_t *text_json(const char *text, size_t most)
 {
 	struct str clean;
@@ -63,11 +64,8 @@ static json_t *text_json(const char *text, size_t most)
 
 	if (!text)
 		return json_null();
-	json = strlen(text) <= most ? json_string(text) : NULL;
-	if (json)
-		return json;
 	str_init(&clean, most * 4 + 16);
-	text_escape_cut(&clean, text, strlen(text), most);
+	text_escape_again(&clean, text, most);
 	json = json_string(clean.s);
 	str_release(&clean);
 	return json ? json : json_null();

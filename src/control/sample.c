@@ -51,16 +51,19 @@ static void sample_comment(struct str *out, size_t indent, const char *text)
 /* A double-quoted YAML scalar: any byte of valid UTF-8 text. */
 static void sample_quoted(struct str *out, const char *text)
 {
-	str_add_char(out, '"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	uint32_t cp;
 
-		if (c == '"' || c == '\\')
-			str_addf(out, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			str_addf(out, "\\x%02x", c);
+	str_add_char(out, '"');
+	while (*text) {
+		size_t n = text_decode(text, strlen(text), &cp);
+
+		if (*text == '"' || *text == '\\')
+			str_addf(out, "\\%c", *text);
+		else if (n && text_cp_width(cp) < 0)
+			str_addf(out, "\\U%08x", (unsigned)cp);
 		else
-			str_add_char(out, (char)c);
+			str_add_mem(out, text, n ? n : 1);
+		text += n ? n : 1;
 	}
 	str_add_char(out, '"');
 }

@@ -158,6 +158,18 @@ static int check_kind(const struct options_check *check, const struct yaml_node 
 	return rc;
 }
 
+/* A text that is shown as it is, as plain text; NULL stays. An id is one already. */
+static const char *own_plain(struct settings *s, const char *text)
+{
+	struct str clean;
+
+	if (!text || text_is_plain(text))
+		return text;
+	str_init(&clean, SIZE_MAX / 4);
+	text_escape_again(&clean, text, strlen(text));
+	return settings_own(s, str_take(&clean));
+}
+
 static int read_source(const struct options_check *check, struct settings *s,
 	const struct yaml_node *key, struct yaml_node *node)
 {
@@ -180,7 +192,7 @@ static int read_source(const struct options_check *check, struct settings *s,
 		rc = options_check_map(check, node, what, options_source, config->ops->options);
 	if (rc)
 		return rc;
-	config->environment = node_text(node, "environment");
+	config->environment = own_plain(s, node_text(node, "environment"));
 	config->protect = node_bool(node, "protect");
 	config->interval_ms = config->ops->interval_ms;
 	config->timeout_ms = OPTIONS_TIMEOUT_DEFAULT_MS;
@@ -339,7 +351,7 @@ static int read_witness(const struct options_check *check, struct settings *s,
 	char *name;
 	int rc;
 
-	*ret = node->text;
+	*ret = own_plain(s, node->text);
 	if (!slash || slash == node->text || !slash[1])
 		return options_fail(check, node,
 			"the witness '%s' is no id: ids are SOURCE/PATH, as baton list shows them",

@@ -82,9 +82,19 @@ static size_t plain_run(const char *s)
 {
 	size_t n = 0;
 
-	while ((unsigned char)s[n] >= 0x20 && s[n] != '"' && s[n] != '\\' && !(s[n] & 0x80))
+	while ((unsigned char)s[n] >= 0x20 && s[n] != 0x7f && s[n] != '"' && s[n] != '\\' &&
+		!(s[n] & 0x80))
 		n++;
 	return n;
+}
+
+/* A character of several bytes. */
+static void put_wide(struct record_writer *w, const char *s, size_t n, uint32_t cp)
+{
+	char escape[TEXT_JSON_MAX];
+	size_t len = text_json_escape(escape, cp);
+
+	str_add_mem(&w->text, len ? escape : s, len ? len : n);
 }
 
 void put_text(struct record_writer *w, const char *key, const char *s)
@@ -106,7 +116,7 @@ void put_text(struct record_writer *w, const char *key, const char *s)
 			break;
 		n = *s & 0x80 ? text_decode(s, strlen(s), &cp) : 0;
 		if (n)
-			str_add_mem(&w->text, s, n);
+			put_wide(w, s, n, cp);
 		else if (*s == '"' || *s == '\\')
 			str_addf(&w->text, "\\%c", *s);
 		else if (*s & 0x80)

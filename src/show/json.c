@@ -102,6 +102,15 @@ static void jw_escape(struct json_writer *j, unsigned char c)
 	}
 }
 
+/* A character of several bytes. */
+static void jw_wide(struct json_writer *j, const char *s, size_t n, uint32_t cp)
+{
+	char escape[TEXT_JSON_MAX];
+	size_t len = text_json_escape(escape, cp);
+
+	out_mem(j->out, len ? escape : s, len ? len : n);
+}
+
 static bool jw_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
@@ -160,7 +169,7 @@ void jw_text(struct json_writer *j, const char *s)
 		else if (n == 1)
 			jw_escape(j, (unsigned char)s[i]);
 		else
-			out_mem(j->out, s + i, n);
+			jw_wide(j, s + i, n, cp);
 		i += n ? n : 1;
 	}
 	out_char(j->out, '"');

@@ -83,6 +83,42 @@ class Words(unittest.TestCase):
         done = self.home.baton("list", env={"HOME": self.home.folder / bad, "XDG_CONFIG_HOME": ""})
         self.assertIn(shown, done.err)
 
+    def plain(self, *args, **more):
+        done = self.home.baton(*args, **more)
+        # Of characters beyond ASCII only those that a terminal shows: no C1 control (an escape of one byte), no separator.
+        self.assertEqual(re.findall(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e]", done.out + done.err), [], done)
+        return done
+
+    def test_words_of_the_config_are_told_as_plain_text(self):
+        bad = "x\x1b]0;p\x07\t\u202e\u009b31m\u2028z"
+        text = ("sources: {a: {kind: etcd, environment: %s, endpoints: ['http://127.0.0.1:1']}}\n"
+                "roles: {r: {witnesses: [%s]}}\nnames:\n  - {source: a, key: %s, name: %s}\n")
+        words = tuple(json.dumps(each) for each in (bad, "a/" + bad, bad, bad))
+        self.home.write_config(text % words)
+        shown = r"x\x1b]0;p\x07\x09\xe2\x80\xae\xc2\x9b31m\xe2\x80\xa8z"
+        for args in (("list",), ("doctor",), ("show", "role/r"), ("check",), ("forecast", "release", "a/" + bad),
+                     ("act", "release", "a/" + bad, "--yes", "--reason", bad), ("act", "end", bad, "--reason", bad, "--yes")):
+            done = self.plain(*args, "--timeout", "1")
+            for json_too in [()] if args[0] in ("check",) else [("--json",)]:
+                self.plain(*args, *json_too, "--timeout", "1")
+            if args[0] == "doctor":
+                self.assertIn(f"a (etcd, {shown})", done.out)
+            if args[0] == "show":
+                self.assertIn(f"witness a/{shown}", done.out)
+
+    def test_a_path_is_told_as_plain_text(self):
+        bad = "x\x1b]0;p\x07\t\u202e\u009b31m\u2028z"
+        place = os.path.join(self.home.folder.path, bad)
+        for args in (("init",), ("init",), ("doctor", "--timeout", "1"), ("init", "--print"), ("audit",), ("audit", "--json")):
+            done = self.plain(*args, env={"XDG_CONFIG_HOME": place, "XDG_STATE_HOME": place, "ETCDCTL_ENDPOINTS": "http://127.0.0.1:1"})
+            if args[0] == "doctor":
+                self.assertRegex(done.out, r"memory  \S*\\x1b\]0;p")
+        values = {"PGHOST": bad, "PGDATABASE": bad, "ETCDCTL_ENDPOINTS": bad}
+        printed = self.plain("init", "--print", env=values).out
+        # And it is the same value to who reads it.
+        self.home.write_config(printed)
+        self.assertIn(r"x\x1b]0;p\x07", self.plain("list", "--timeout", "1").err)
+
     def test_version_and_help(self):
         for args in (("version",), ("--version",), ("-V",), ("list", "--version")):
             done = self.home.baton(*args)

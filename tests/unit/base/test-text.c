@@ -5,6 +5,7 @@
 #include <wchar.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "tests/unit/unit.h"
@@ -90,6 +91,21 @@ static void any_bytes_come_back(void **state)
 	}
 	str_release(&out);
 	str_release(&back);
+}
+
+static void what_is_plain(void **state)
+{
+	static const char *const plain[] = { "", "a \\x1b", "gr\xc3\xbc\xc3\x9f",
+		"\xf0\x9f\x98\x80" };
+	static const char *const others[] = { "\n", "a\tb", "longer than eight\x1b", "\xc2\x9b",
+		"\xe2\x80\xae", "\xff", "a\xc3", "\x7f" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(plain); i++)
+		assert_true(text_is_plain(plain[i]));
+	for (i = 0; i < ARRAY_LEN(others); i++)
+		assert_false(text_is_plain(others[i]));
 }
 
 static void foreign_escapes_are_refused(void **state)
@@ -264,6 +280,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hostile_bytes_become_visible),
 		cmocka_unit_test(any_bytes_come_back),
+		cmocka_unit_test(what_is_plain),
 		cmocka_unit_test(foreign_escapes_are_refused),
 		cmocka_unit_test(a_cut_is_between_characters),
 		cmocka_unit_test(decodes_like_the_c_library),

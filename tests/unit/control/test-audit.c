@@ -77,6 +77,42 @@ static void leave(const struct audit *audit, const char *bytes)
 	close(fd);
 }
 
+/* A line of the file may be anybody's, and the environment is. */
+static void tell_reason(void *arg, const struct audit_act *act)
+{
+	str_addf(arg, "%s|%s|%s|%s;", act->id, act->identity, act->user, act->reason);
+}
+
+static void texts_are_plain(void **state)
+{
+	struct audit audit;
+	struct str text;
+	size_t broken = 0;
+
+	setenv("SUDO_USER", "eve\x1b[2J\xc2\x9b\xff\n", 1);
+	audit_init(&audit, *state);
+	intent(&audit);
+	unsetenv("SUDO_USER");
+	str_init(&text, 1024 * 1024);
+	assert_int_equal(audit_lines(&audit, tell_line, &text, NULL, NULL), 0);
+	assert_non_null(
+		strstr(text.s, "\"sudo_user\":\"eve\\\\x1b[2J\\\\xc2\\\\x9b\\\\xff\\\\x0a\""));
+	leave(&audit,
+		"{\"n\":7,\"phase\":\"intent\",\"at\":\"a\",\"id\":\"i\\u001b[2J\",\"verb\":\"v\","
+		"\"reason\":\"r\\n9  done\",\"target\":{\"identity\":\"t\\u202e\"},"
+		"\"who\":{\"user\":\"u\xc2\x9b\"}}\n");
+	str_clear(&text);
+	assert_int_equal(audit_acts(&audit, 1, tell_reason, &text, NULL, NULL), 0);
+	assert_string_equal(text.s, "i\\x1b[2J|t\\xe2\\x80\\xae|u\\xc2\\x9b|r\\x0a9  done;");
+	str_clear(&text);
+	assert_int_equal(audit_lines(&audit, tell_line, &text, &broken, NULL), 0);
+	assert_int_equal(broken, 0);
+	assert_null(strstr(text.s, "\xc2\x9b"));
+	assert_null(strchr(text.s, '\x1b'));
+	str_release(&text);
+	audit_release(&audit);
+}
+
 static void assert_acts(const struct audit *audit, const char *want, size_t want_broken)
 {
 	struct str text;
@@ -423,6 +459,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		AUDIT_TEST(an_act_has_two_lines),
 		AUDIT_TEST(the_file_is_ours_alone),
+		AUDIT_TEST(texts_are_plain),
 		AUDIT_TEST(half_a_line_swallows_nothing),
 		AUDIT_TEST(hostile_texts_stay_on_their_line),
 		AUDIT_TEST(files_rotate_and_numbers_go_on),

@@ -44,6 +44,10 @@ static void test_strings(void **state)
 	expect("\xff"
 	       "a\xc3",
 		"\"\\ufffda\\ufffd\"");
+	/* A terminal would obey the first, and hide or turn the others. */
+	expect("a\xc2\x9b"
+	       "31m\xe2\x80\xae\xe2\x80\xa8\xf3\xa0\x81\x81",
+		"\"a\\u009b31m\\u202e\\u2028\\udb40\\udc41\"");
 	expect("\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"");
 	expect("\xc0\xaf", "\"\\ufffd\\ufffd\"");
 }
