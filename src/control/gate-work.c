@@ -472,7 +472,17 @@ static bool look_once(
 	struct gate_slot *slot, struct session *s, struct sight *sight, struct err *err)
 {
 	int64_t left = slot->settle_until_ms - now_ms(slot);
-	int rc = slot->act->look(s->state,
+	int rc;
+
+	/* There it would not be, whatever became of it. */
+	if (!is_same_server(slot, s)) {
+		err_set(err, ERR_NOTFOUND,
+			"another server answers now under the name of source %s: what was done "
+			"can't be seen on it",
+			s->config->name);
+		return false;
+	}
+	rc = slot->act->look(s->state,
 		round_for(slot, s, left > LOOK_LEAST_MS ? left : LOOK_LEAST_MS), &slot->order,
 		&slot->plan, sight, err);
 

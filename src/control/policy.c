@@ -51,7 +51,9 @@ void policy_check(const struct policy_facts *facts, struct plan_list *reasons)
 
 bool policy_is_prod(const char *environment)
 {
-	return !environment || strcasestr(environment, "prod") || strcasestr(environment, "prd") ||
+	/* Blanks say nothing. */
+	return !environment || !environment[strspn(environment, " ")] ||
+	       strcasestr(environment, "prod") || strcasestr(environment, "prd") ||
 	       strcasestr(environment, "live");
 }
 

@@ -22,8 +22,8 @@ struct policy_facts {
 void policy_check(const struct policy_facts *facts, struct plan_list *reasons);
 
 /*
- * Whether an environment must be handled as production: it was not said, or its word has prod, prd
- * or live in it.
+ * Whether an environment must be handled as production: it was not said or is blank, or its word
+ * has prod, prd or live in it.
  */
 bool policy_is_prod(const char *environment);
 

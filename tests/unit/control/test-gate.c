@@ -260,6 +260,38 @@ static void another_server_is_changed(void **state)
 	acting_fleet_stop(&f);
 }
 
+static void exchange_server(struct acting *a)
+{
+	pthread_mutex_lock(&a->script.mutex);
+	a->script.server_id++;
+	pthread_mutex_unlock(&a->script.mutex);
+}
+
+/* That it is not there on another server is no effect. */
+static void what_another_server_shows_proves_nothing(void **state)
+{
+	struct acting_fleet f;
+	struct gate_view *view;
+	bool answered;
+
+	for (answered = true;; answered = false) {
+		acting_fleet_init(&f);
+		f.first.sending = exchange_server;
+		f.first.effect = answered ? EFFECT_DONE : EFFECT_UNKNOWN;
+		/* It is polled between two looks. */
+		f.first.settled_from = 3;
+		f.options.settle_ms = 900;
+		acting_fleet_start(&f, *state);
+		assert_int_equal(carry(&f, VERB_STEP_DOWN, "node-a"), GATE_UNKNOWN);
+		view = gate_look(f.gate);
+		assert_true(!answered || strstr(view->text, "another server"));
+		gate_view_free(view);
+		acting_fleet_stop(&f);
+		if (!answered)
+			break;
+	}
+}
+
 static void the_token_is_compared(void **state)
 {
 	struct gate_want want = { .verb = VERB_RELEASE, .id = "test/x", .has_token = true };
@@ -1013,6 +1045,7 @@ int main(int argc, char **argv)
 		GATE_TEST(what_is_unknown_says_how_to_find_out),
 		GATE_TEST(a_holder_who_is_gone_is_changed),
 		GATE_TEST(another_server_is_changed),
+		GATE_TEST(what_another_server_shows_proves_nothing),
 		GATE_TEST(the_token_is_compared),
 		GATE_TEST(an_unknown_id_is_absent),
 		GATE_TEST(an_id_that_was_there_has_changed),

@@ -184,8 +184,8 @@ static void every_combination_of_facts(void **state)
 static void what_is_production(void **state)
 {
 	static const char *const yes[] = { NULL, "prod", "Prod", "production", "eu-prod", "prd",
-		"live", "preprod" };
-	static const char *const no[] = { "staging", "lab", "sim", "dev", "" };
+		"live", "preprod", "", " " };
+	static const char *const no[] = { "staging", "lab", "sim", "dev" };
 	size_t i;
 
 	(void)state;
