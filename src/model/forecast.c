@@ -240,10 +240,21 @@ static char *copied(const char *text)
 	return text ? xstrdup(text) : NULL;
 }
 
+/* A missing permission is told by refuse_without_permission. */
+static void take_reasons(struct forecast *f, const struct plan *p)
+{
+	bool missing = p->verdict == PLAN_REFUSED && p->permission == TRI_NO && p->permission_why;
+	size_t i;
+
+	for (i = 0; i < p->reasons.n; i++)
+		if (!missing || strcmp(p->reasons.items[i].what, p->permission_why) != 0)
+			plan_add(&f->reasons, p->reasons.items[i].what, NULL);
+}
+
 static void take_plan(struct forecast *f, const struct plan *p)
 {
 	f->verdict = p->verdict;
-	plan_list_copy(&f->reasons, &p->reasons);
+	take_reasons(f, p);
 	plan_list_copy(&f->destroys, &p->destroys);
 	plan_list_copy(&f->keeps, &p->keeps);
 	plan_list_copy(&f->told, &p->told);

@@ -176,10 +176,17 @@ static void what_speaks_against_it(void **state)
 	assert_false(f->allowed);
 	assert_non_null(strstr(f->reasons.items[0].what, "GRANT pg_signal_backend"));
 	forecast_unref(f);
+	/* A plan that was refused for that says it too: it is one reason. */
+	plan_refuse(&c.plan, "%s", c.plan.permission_why);
+	f = forecast_new(&c.in);
+	assert_int_equal(f->reasons.n, 1);
+	assert_string_equal(
+		f->reasons.items[0].what, "the server will not allow it: GRANT pg_signal_backend");
+	forecast_unref(f);
 	plan_changed(&c.plan, "another one");
 	f = forecast_new(&c.in);
 	assert_int_equal(f->verdict, PLAN_CHANGED);
-	assert_int_equal(f->reasons.n, 1);
+	assert_int_equal(f->reasons.n, 2);
 	forecast_unref(f);
 	c.in.plan = NULL;
 	f = forecast_new(&c.in);
