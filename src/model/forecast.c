@@ -175,11 +175,19 @@ static void add_warnings(struct forecast *f, const struct forecast_input *in)
 
 /* ---- overlap ---- */
 
+/* A transaction that was prepared is at rest: nothing is done under its locks. */
+static bool target_is_at_rest(const struct order *order)
+{
+	const struct claim *claim = target_claim(order);
+
+	return claim && claim_text(claim, DETAIL_PREPARED, NULL);
+}
+
 /* What may go on working: the holder from whom it is taken, the run that is ended. */
 static enum tristate overlap_possible(const struct forecast_input *in, enum act_group group)
 {
 	if (group == GROUP_TAKE)
-		return target_holds(in->order) ? TRI_YES : TRI_NO;
+		return target_holds(in->order) && !target_is_at_rest(in->order) ? TRI_YES : TRI_NO;
 	if (group == GROUP_END)
 		return TRI_YES;
 	if (group == GROUP_OUTSIDE)
@@ -203,7 +211,9 @@ static void say_overlap(struct forecast *f, const struct forecast_input *in, str
 		str_add(out, group == GROUP_CANCEL    ? "none: the session keeps its locks"
 			     : group == GROUP_OTHER   ? "none: runs that are at work go on"
 			     : group == GROUP_OUTSIDE ? "none: no lock is touched"
-						      : "none: it takes the work from nobody");
+			     : target_is_at_rest(in->order)
+				     ? "none: no process stands behind it"
+				     : "none: it takes the work from nobody");
 		return;
 	}
 	if (f->overlap == TRI_UNKNOWN) {
@@ -281,6 +291,7 @@ static void add_target(struct forecast *f, const struct order *order)
 	f->identity = copied(order->identity);
 	f->key = copied(order->key);
 	f->about_run = target_is_run(order);
+	f->about_holder = !f->about_run && group_of(order) == GROUP_TAKE && target_holds(order);
 	/* The token is the leader's, or the row's where the verb is about that. */
 	f->has_token =
 		s->has_token && (target_holds(order) || verb_word(order->verb)->about == ABOUT_ROW);
@@ -468,7 +479,7 @@ static void tell_next(struct telling *t)
 
 	if (!f->request || f->verb == VERB_CANCEL || f->verb == VERB_SUSPEND)
 		return;
-	if (f->successor || (f->overlap == TRI_YES && !f->about_run))
+	if (f->successor || f->about_holder)
 		str_add(&t->text, f->successor ? f->successor : "nobody is seen to wait");
 	if (t->text.len)
 		add_gap(&t->text, f);

@@ -31,6 +31,7 @@ struct forecast {
 	char *key;         /* of the same */
 	char *environment; /* of the source; NULL */
 	bool about_run;    /* the target is a run */
+	bool about_holder; /* it is taken from its holder */
 	bool has_token;    /* of the target: the leader's token where it is the leader */
 	int64_t token;
 	int64_t at_us; /* our wall clock when it was made */

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "model/judge-rules.h"
+#include "base/str.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -163,6 +164,14 @@ static const char *say_hand_over(
 	return buf;
 }
 
+/* A transaction that was prepared is at rest: nothing is done under its locks, before or after. */
+static bool is_at_rest(const struct judging *j, const struct remembered_past *p)
+{
+	return claim_detail(j->holder, DETAIL_PREPARED) ||
+	       (j->s->mechanism == MECH_PG_ADVISORY && p->previous_key &&
+		       str_starts(p->previous_key, "prepared:"));
+}
+
 static void advise_overlap(
 	struct judging *j, const char *client, const char *before, enum former former)
 {
@@ -189,6 +198,8 @@ static void judge_overlap(struct judging *j)
 	int64_t age;
 
 	if (!p || p->overlap_us == TIME_UNKNOWN || !p->previous_identity || !was_a_leader(j, p))
+		return;
+	if (is_at_rest(j, p))
 		return;
 	age = judging_own_age(j, p->previous_until_us);
 	if (age == TIME_UNKNOWN || judging_reached(j, age, j->thresholds->overlap_ms))

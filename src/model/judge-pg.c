@@ -1,6 +1,8 @@
 #include "config.h"
 
 #include "model/judge-rules.h"
+#include "base/str.h"
+#include "base/text.h"
 #include "model/identity.h"
 
 #include <inttypes.h>
@@ -153,6 +155,38 @@ static void judge_two_holders(struct judging *j)
 	}
 }
 
+enum {
+	GID_BYTES = 200,                     /* src/include/access/xact.h, GIDSIZE */
+	GID_SHOWN_MAX = 4 * GID_BYTES,       /* each byte as \xNN */
+	ENDING_MAX = 2 * GID_SHOWN_MAX + 80, /* each quote twice */
+};
+
+/* The statement about that one transaction; by its name where what is shown is not its bytes. */
+static void advise_prepared(struct judging *j, const char *gid)
+{
+	struct str quoted;
+	const char *at;
+
+	str_init(&quoted, ENDING_MAX);
+	for (at = gid; *at; at++) {
+		if (*at == '\'')
+			str_add_char(&quoted, '\'');
+		str_add_char(&quoted, *at);
+	}
+	if (strchr(gid, '\\') || strcmp(gid, "?") == 0 || quoted.full)
+		verdict_advise(j->out,
+			"Ask whoever coordinates that transaction whether it is still to be "
+			"committed; then COMMIT PREPARED or ROLLBACK PREPARED in its database, by "
+			"its name in pg_prepared_xacts.");
+	else
+		verdict_advise(j->out,
+			"Ask whoever coordinates that transaction whether it is still to be "
+			"committed; then COMMIT PREPARED or ROLLBACK PREPARED '%s' in its "
+			"database.",
+			quoted.s);
+	str_release(&quoted);
+}
+
 static void judge_prepared(struct judging *j)
 {
 	const struct claim *c;
@@ -162,24 +196,21 @@ static void judge_prepared(struct judging *j)
 		const char *gid = claim_text(c, DETAIL_PREPARED, "?");
 		int64_t at = claim_int(c, DETAIL_PREPARED_AT, TIME_UNKNOWN);
 		int64_t age = judging_server_age(j, at);
-		char when[CLOCK_TEXT_MAX], queue[QUEUE_MAX];
+		char when[CLOCK_TEXT_MAX], queue[QUEUE_MAX], shown[GID_SHOWN_MAX];
 		bool old;
 
 		if (!is_prepared(c))
 			continue;
 		judging_state(j, STATE_ORPHAN);
 		old = judging_reached(j, age, j->thresholds->prepared_ms);
+		text_fit(shown, sizeof(shown), gid);
 		verdict_add(j->out, FINDING_PREPARED_HOLDER, old ? SEVERITY_WARN : SEVERITY_INFO,
 			at,
-			"The prepared transaction \"%.200s\" holds it%s%s; %s. No process "
+			"The prepared transaction \"%s\" holds it%s%s; %s. No process "
 			"stands behind it, so it will not let go by itself.",
-			gid, age == TIME_UNKNOWN ? "" : ", for ",
+			shown, age == TIME_UNKNOWN ? "" : ", for ",
 			age == TIME_UNKNOWN ? "" : judging_say(j, when, age), say_queue(j, queue));
-		verdict_advise(j->out,
-			"Ask whoever coordinates that transaction whether it is still to be "
-			"committed; then COMMIT PREPARED or ROLLBACK PREPARED '%.200s' in its "
-			"database%s.",
-			gid, strcmp(gid, "?") == 0 ? ", by its name in pg_prepared_xacts" : "");
+		advise_prepared(j, gid);
 		verdict_evidence_text(j->out, DETAIL_PREPARED, gid);
 		if (at != TIME_UNKNOWN)
 			verdict_evidence_int(j->out, DETAIL_PREPARED_AT, at);

@@ -83,8 +83,6 @@ static void prepared_price(const struct pg_target *t, const struct pg_rows *rows
 		"back; a restart of the server does not end it");
 	plan_text(&plan->last_sign, "it was prepared");
 	plan->last_sign_us = t->since_us;
-	/* There is no process behind it that could work on. */
-	plan->stops_holder = true;
 }
 
 int pg_plan_prepared(struct postgres *p, struct round *r, const struct order *order,

@@ -42,7 +42,7 @@ static bool read_prepared(const char *key, struct pg_target *t)
 	if (!at || !read_number(at + 1, at + strlen(at), &t->since_us))
 		return false;
 	escaped = xstrndup(key, (size_t)(at - key));
-	good = text_unescape(&t->gid, escaped) == 0 && t->gid.len && !t->gid.full &&
+	good = text_unescape(&t->gid, escaped) == 0 && !t->gid.full &&
 	       strlen(t->gid.s) == t->gid.len;
 	free(escaped);
 	t->prepared = true;
@@ -146,18 +146,19 @@ int64_t pg_number(const struct pg_rows *rows, size_t row, size_t column)
 /* As SQL writes it; what can't be printed becomes a visible escape. */
 void pg_shown_literal(struct str *out, const char *raw)
 {
+	struct str shown;
 	const char *at;
 
+	str_init(&shown, SHOWN_REQUEST_MAX);
+	text_escape(&shown, raw, strlen(raw));
 	str_add_char(out, '\'');
-	for (at = raw; *at; at++) {
+	for (at = shown.s; *at; at++) {
 		if (*at == '\'')
-			str_add(out, "''");
-		else if (*at >= 0x20 && *at < 0x7f)
-			str_add_char(out, *at);
-		else
-			text_escape(out, at, 1);
+			str_add_char(out, '\'');
+		str_add_char(out, *at);
 	}
 	str_add_char(out, '\'');
+	str_release(&shown);
 }
 
 /* The statement on one line, then its parameters. */

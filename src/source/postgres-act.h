@@ -75,7 +75,7 @@ int64_t pg_number(const struct pg_rows *rows, size_t row, size_t column);
 const char *pg_shown(
 	struct str *out, const struct pg_rows *rows, size_t row, size_t column, size_t most);
 
-/* Adds a raw text as a literal. */
+/* Adds a raw text as a literal, as it is shown: sanitised, each quote twice. */
 void pg_shown_literal(struct str *out, const char *raw);
 
 /* Makes one text of the statement and its parameters. */

@@ -365,7 +365,7 @@ class StepDown(Case):
 
 
 class Prepared(Case):
-    GIDS = ["plain", "it''s", "back\\slash", "sp ace\u00e9"]
+    GIDS = ["", "plain", "it''s", "back\\slash", "sp ace\u00e9"]
 
     def prepare(self, gid, lock, dbname="app"):
         self.pg.psql(f"begin; select pg_advisory_xact_lock({lock}); prepare transaction '{gid}'", dbname=dbname)

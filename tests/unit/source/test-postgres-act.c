@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "model/draft.h"
 #include "source/postgres-act.h"
 
@@ -76,7 +77,7 @@ static void test_a_session_without_an_identity(void **state)
 static void test_what_is_no_key(void **state)
 {
 	static const char *const keys[] = { "", "4711", "@5", "0@5", "-1@5", "x@5", "4711x@5",
-		"99999999999@5", "rev:5", "prepared:", "prepared:a", "prepared:@5", "prepared:a@x",
+		"99999999999@5", "rev:5", "prepared:", "prepared:a", "prepared:a@x",
 		"prepared:a\\q@5", "prepared:a\\x00@5" };
 	struct pg_target t;
 	size_t i;
@@ -97,6 +98,11 @@ static void test_a_prepared_transaction(void **state)
 	assert_true(t.prepared);
 	assert_string_equal(t.value[0], "a@b\a\\'");
 	assert_string_equal(t.value[1], "2026-01-02T03:04:05.678901Z");
+	pg_target_release(&t);
+	/* PostgreSQL takes an empty gid as well. */
+	assert_true(read_key("prepared:@1767323045678901", &t));
+	assert_true(t.prepared);
+	assert_string_equal(t.value[0], "");
 	pg_target_release(&t);
 }
 
@@ -174,14 +180,15 @@ static void test_a_payload_is_never_too_long(void **state)
 	}
 }
 
+/* As text is everywhere: what is printable stays, a backslash is doubled, no two look the same. */
 static void test_a_literal_that_is_shown(void **state)
 {
 	struct str out;
 
 	(void)state;
 	str_init(&out, 1000);
-	pg_shown_literal(&out, "it's \\\n\x1b[31m");
-	assert_string_equal(out.s, "'it''s \\\\x0a\\x1b[31m'");
+	pg_shown_literal(&out, "it's caf\xc3\xa9 \\\n\x1b[31m \\x0a");
+	assert_string_equal(out.s, "'it''s caf\xc3\xa9 \\\\\\x0a\\x1b[31m \\\\x0a'");
 	str_release(&out);
 }
 
@@ -199,6 +206,7 @@ int main(void)
 	};
 	int failed;
 
+	text_init_locale();
 	draft = draft_new();
 	failed = cmocka_run_group_tests_name("source/postgres-act", tests, NULL, NULL);
 	draft_free(draft);
