@@ -56,7 +56,7 @@ static const struct snapshot *ids_source(const struct board *board, const char *
 	return NULL;
 }
 
-/* Ids near the word, and the ids of singletons that are called so. */
+/* Ids near the word, of roles as well, and the ids of singletons that are called so. */
 static void ids_offer(struct nearest *nearest, const struct board *board)
 {
 	size_t i, k;
@@ -74,6 +74,8 @@ static void ids_offer(struct nearest *nearest, const struct board *board)
 				nearest_offer(nearest, s->id);
 		}
 	}
+	for (i = 0; i < board->n_roles; i++)
+		nearest_offer(nearest, board->roles[i].self->s->id);
 }
 
 int ids_complain(const struct board *board, const char *word)

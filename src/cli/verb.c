@@ -54,13 +54,44 @@ static const struct snapshot *source_of(const struct board *board, const char *i
 	return NULL;
 }
 
+/* A role of the config: what can be acted on are its witnesses, each in its own source. */
+static const struct role *role_called(const struct settings *settings, const char *word)
+{
+	char id[ROLE_ID_MAX];
+	size_t i;
+
+	for (i = 0; i < settings->n_roles; i++)
+		if (strcmp(role_id(id, &settings->roles[i]), word) == 0)
+			return &settings->roles[i];
+	return NULL;
+}
+
+static int refuse_role(const struct role *role)
+{
+	char id[ROLE_ID_MAX], shown[CLI_SHOWN_MAX];
+	struct str witnesses;
+	size_t i;
+
+	str_init(&witnesses, SHOWN_MOST);
+	for (i = 0; i < role->n_witnesses; i++)
+		str_addf(&witnesses, "%s%s", i ? ", " : "", cli_shown(shown, role->witnesses[i]));
+	cli_complain("'%s' is a role: name one of its witnesses instead: %s", role_id(id, role),
+		witnesses.s);
+	str_release(&witnesses);
+	return EXIT_CODE_USAGE;
+}
+
 static int verb_look(struct verb_call *call, const struct cli *cli)
 {
 	const char *word = cli->args[1];
 	int code = look_open(&call->look, cli, false, false, NULL);
+	const struct role *role;
 
 	if (code)
 		return code;
+	role = role_called(call->look.settings, word);
+	if (role)
+		return refuse_role(role);
 	call->id = ids_escaped(word);
 	fleet_want(call->look.fleet, (const char *[]){ word, call->id }, 2);
 	look_start(&call->look);

@@ -88,6 +88,18 @@ class Words(Acts):
         self.assertEqual(home.baton("forecast", "step-down", "nowhere/x").code, 66)
         self.assertEqual(home.baton("audit").out, "")
 
+    def test_a_role_is_no_singleton(self):
+        """It is there, `show` knows it: what is said is which ids a verb can be about."""
+        home = self.home(more="roles: {close: {witnesses: [ctl/elections/job, ctl/elections/other]}}\n")
+        for args in (("forecast", "step-down"), ("act", "step-down")):
+            more = ("--expect", "node-a", "--reason", "x", "--yes") if args[0] == "act" else ()
+            done = home.baton(*args, "role/close", *more)
+            self.assertEqual((done.code, done.out), (64, ""), done)
+            self.assertEqual(done.err, "baton: 'role/close' is a role: name one of its witnesses instead: "
+                                       "ctl/elections/job, ctl/elections/other\n")
+        done = home.baton("show", "role/clse")
+        self.assertEqual((done.code, done.err), (66, "baton: there is no 'role/clse'; did you mean 'role/close'?\n"))
+
     def test_a_source_that_does_not_answer(self):
         home = Home(config=f"sources: {{ctl: {{kind: etcd, endpoints: 'http://127.0.0.1:{free_port()}'}}}}")
         self.addCleanup(home.close)
