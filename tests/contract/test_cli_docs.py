@@ -53,6 +53,17 @@ class Documentation(unittest.TestCase):
         known = {"postgres", "etcd", "kubernetes"}
         self.assertEqual([n for n in sorted(names - known) if f".It Ic {n}" not in page], [])
 
+    def test_the_manuals_name_every_kind_of_source(self):
+        """As the program lists them where a config names another one."""
+        with Home(config="sources: {x: {kind: zk}}") as home:
+            kinds = home.baton("list").err.split("known kinds: ")[1].split()
+        self.assertGreaterEqual(len(kinds), 3)
+        kind = read("baton-config.5").split(".It Ic kind\n")[1].split(".It Ic")[0]
+        about = read("baton.1").split(".Sh DESCRIPTION\n")[1].split(".Pp")[0].lower()
+        for word in (each.strip(",") for each in kinds):
+            self.assertIn(word, kind)
+            self.assertIn(word, about)
+
     def test_the_help_names_every_command_and_option(self):
         with Home() as home:
             text = home.baton("help").out
