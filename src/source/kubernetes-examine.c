@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "source/kubernetes-act.h"
 #include "source/report.h"
 
 #include <stdio.h>
@@ -198,15 +199,43 @@ static int examine_rights(struct kube *k, const char *ns, const struct rest_wait
 	return 0;
 }
 
+/*
+ * A namespace of the config that does not exist: its lists are empty, and no failure. Who may not
+ * ask for namespaces gets no guess.
+ */
+static int examine_namespace(struct kube *k, const char *ns, struct report *report, struct err *err)
+{
+	struct kube_thing thing;
+	struct str path;
+	int rc;
+
+	str_init(&path, 4096);
+	str_add(&path, "/api/v1/namespaces/");
+	rest_path_add(&path, ns);
+	rc = kube_get(k, path.s, &thing, err);
+	if (!rc && !thing.json)
+		report_add(report, "warn", "namespace", "correct the config, or create it",
+			"there is no namespace %s: nothing of it can be seen", ns);
+	kube_thing_release(&thing);
+	str_release(&path);
+	if (rc != ERR_DENIED)
+		return rc;
+	err_clear(err);
+	return 0;
+}
+
 static int examine_all(struct kube *k, struct report *report, struct err *err)
 {
 	struct rest_wait wait = kube_wait(k, round_deadline_ms(k->r));
 	bool narrow = false;
+	const char *ns;
 	size_t i;
 	int rc;
 
 	examine_access(k, report);
 	rc = examine_server(k, &wait, report, err);
+	for (i = 0; !rc && (ns = source_option_item(k->config, "namespaces", i)); i++)
+		rc = examine_namespace(k, ns, report, err);
 	for (i = 0; !rc && i < k->n_streams; i++)
 		if (k->streams[i].resource->kind == KUBE_CRONJOBS)
 			rc = examine_rights(k, k->streams[i].ns, &wait, report, &narrow, err);

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "source/postgres.h"
+#include "source/postgres-act.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text.h"
@@ -163,6 +164,53 @@ static void report_names(const struct postgres *p, struct report *report)
 	}
 }
 
+/* A database that the config speaks of and the server does not have: its locks are never seen. */
+static int examine_database(struct postgres *p, const char *name, const struct pg_limit *limit,
+	struct report *report, struct err *err)
+{
+	struct pg_rows *rows;
+	struct str shown;
+	int rc = pg_query(p->pg, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1::text)",
+		&name, 1, limit, &rows, err);
+
+	if (rc)
+		return rc;
+	report_shown(&shown, name);
+	if (!pg_flag(rows, 0, 0))
+		report_add(report, "warn", "database", "Correct the config, or create it.",
+			"there is no database %s: none of its locks can be seen", shown.s);
+	str_release(&shown);
+	pg_result_free(rows);
+	return 0;
+}
+
+/* Whether an earlier one of the names is in the same database. */
+static bool is_examined(const struct postgres *p, size_t named)
+{
+	size_t i;
+
+	for (i = 0; i < named; i++)
+		if (p->named[i].database &&
+			strcmp(p->named[i].database, p->named[named].database) == 0)
+			return true;
+	return false;
+}
+
+static int examine_databases(
+	struct postgres *p, const struct pg_limit *limit, struct report *report, struct err *err)
+{
+	const char *name;
+	int rc = 0;
+	size_t i;
+
+	for (i = 0; !rc && (name = source_option_item(p->config, "databases", i)); i++)
+		rc = examine_database(p, name, limit, report, err);
+	for (i = 0; !rc && i < p->n_named; i++)
+		if (p->named[i].database && !is_examined(p, i))
+			rc = examine_database(p, p->named[i].database, limit, report, err);
+	return rc;
+}
+
 int postgres_examine(void *state, struct round *r, struct report *report, struct err *err)
 {
 	struct postgres *p = state;
@@ -189,5 +237,5 @@ int postgres_examine(void *state, struct round *r, struct report *report, struct
 	report_locks(p, &moment, report);
 	report_names(p, report);
 	pg_result_free(result);
-	return 0;
+	return examine_databases(p, &limit, report, err);
 }

@@ -397,6 +397,14 @@ class Rights(KubeTest):
         self.assertIn("billing", partial.out)
         self.assertNotIn(self.plane.token("billing-reader"), partial.out + partial.err)
 
+    def test_doctor_names_a_namespace_that_is_not_there(self):
+        """The lists of one that was mistyped are empty, and no failure: it would be green for ever."""
+        for user, want in (("baton", ["there is no namespace biling: nothing of it can be seen"]), ("billing-reader", [])):
+            home = self.home(user)
+            home.write_config("sources: {lab: {kind: kubernetes, namespaces: [biling, billing]}}\n")
+            lines = home.baton("doctor", "--json").json["sources"][0]["lines"]
+            self.assertEqual([line["text"] for line in lines if line["what"] == "namespace"], want)
+
     def test_a_client_certificate_instead_of_a_token(self):
         home = self.home("by-certificate", namespace="billing", certificate=self.plane.client_certificate("billing-reader"))
         self.assertIn("lab/lease/billing/seen", self.rows(home))

@@ -257,6 +257,21 @@ sources:
         self.holder("1", dbname="postgres")
         self.assertEqual(set(seen(self.list(), "orders")), {"app:1"})
 
+    def test_doctor_names_a_database_that_is_not_there(self):
+        """One that was mistyped would be free of locks, and green, for ever."""
+        self.home.write_config(f"""
+sources:
+  orders: {{kind: postgres, conninfo: "{self.pg.conninfo('postgres')}", databases: [app, ap]}}
+names:
+  - {{source: orders, database: App, key: "1", name: one}}
+  - {{source: orders, database: App, key: "2", name: two}}
+  - {{source: orders, database: app, key: "3", name: three}}
+""")
+        done = self.home.baton("doctor", "--json")
+        warned = [line["text"] for line in done.json["sources"][0]["lines"] if line["what"] == "database"]
+        self.assertEqual(warned, [f"there is no database {name}: none of its locks can be seen" for name in ("ap", "App")])
+        self.assertEqual(done.code, 0)
+
     def test_the_query_can_be_left_out(self):
         self.home.write_config(f"""
 sources:
