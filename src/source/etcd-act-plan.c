@@ -89,7 +89,7 @@ static bool bears_lease(const char *key, int64_t lease)
 	const char *slash = strrchr(key, '/');
 	uint64_t number;
 
-	return slash && etcd_hex(slash + 1, strlen(slash + 1), &number) &&
+	return slash && etcd_segment(slash + 1, strlen(slash + 1), lease, &number) &&
 	       number == (uint64_t)lease;
 }
 

@@ -250,9 +250,10 @@ int etcd_send_revoke(struct etcd *e, const struct etcd_target *t, const struct p
 	if (effect->kind == EFFECT_UNKNOWN) {
 		str_clear(&effect->find_out);
 		str_addf(&effect->find_out,
-			"etcdctl lease timetolive %" PRIx64
+			"etcdctl lease timetolive %s%" PRIx64
 			"  # \"already expired\": it is revoked; a remaining time: it is not",
-			(uint64_t)t->lease);
+			t->lease < 0 ? "-- -" : "",
+			t->lease < 0 ? 0 - (uint64_t)t->lease : (uint64_t)t->lease);
 	}
 	etcd_unary_release(&u);
 	return rc;

@@ -91,7 +91,8 @@ static void take_candidate(void *arg, const struct etcd_kv *kv)
 	const struct etcd_target *t = reading->t;
 	uint64_t number;
 
-	if (!t->single && !etcd_hex(kv->key + t->name.len, kv->key_len - t->name.len, &number))
+	if (!t->single &&
+		!etcd_segment(kv->key + t->name.len, kv->key_len - t->name.len, kv->lease, &number))
 		return;
 	MEM_GROW(now->items, now->n, now->cap);
 	now->items[now->n++] = (struct etcd_candidate){

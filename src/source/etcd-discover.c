@@ -100,7 +100,8 @@ static void found_key(struct etcd *e, int64_t lease, const char *key, size_t len
 
 	while (at > 0 && key[at - 1] != '/')
 		at--;
-	if (at < 2 || !etcd_hex(key + at, len - at, &number) || number != (uint64_t)lease)
+	if (at < 2 || !etcd_segment(key + at, len - at, lease, &number) ||
+		number != (uint64_t)lease)
 		return;
 	found_name(e, key, at - 1);
 }

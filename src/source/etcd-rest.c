@@ -50,7 +50,7 @@ static void key_read(struct etcd_store *store, struct etcd_group *g,
 	key->named = packed->named;
 	key->told = packed->told;
 	key->beside = packed->beside;
-	hex = etcd_key_number(key->bytes, key->key_len, &number);
+	hex = etcd_key_number(key->bytes, key->key_len, lease ? lease->id : 0, &number);
 	etcd_key_ends_in(key, hex, number, lease ? lease->id : 0);
 	etcd_table_add_key(store, key);
 	etcd_key_attach(key, lease);

@@ -39,6 +39,16 @@ bool etcd_hex(const char *s, size_t len, uint64_t *ret)
 	return true;
 }
 
+bool etcd_segment(const char *s, size_t len, int64_t lease, uint64_t *ret)
+{
+	if (lease >= 0 || !len || s[0] != '-')
+		return etcd_hex(s, len, ret);
+	if (!etcd_hex(s + 1, len - 1, ret))
+		return false;
+	*ret = 0 - *ret;
+	return *ret == (uint64_t)lease;
+}
+
 size_t etcd_hex_write(char *to, uint64_t value)
 {
 	size_t n = 1, i;
@@ -483,7 +493,7 @@ static void key_add(
 	struct etcd_group *g;
 	struct etcd_key *key;
 	uint64_t number;
-	bool hex = etcd_key_number(kv->key, kv->key_len, &number);
+	bool hex = etcd_key_number(kv->key, kv->key_len, kv->lease, &number);
 
 	if (!hex && !kv->lease && !store_name(store, kv->key, kv->key_len)) {
 		store->n_passed++;

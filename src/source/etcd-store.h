@@ -209,6 +209,12 @@ void etcd_store_expect(struct etcd_store *store, int64_t n);
 /* The number that a last segment of 1 to 16 hexadecimal digits stands for; false for anything else.
  */
 bool etcd_hex(const char *s, size_t len, uint64_t *ret);
+/*
+ * The same of a key that is on a lease (0: on none). A client may choose a negative number for its
+ * lease, which etcd's recipes write as Go's %x does, with a minus: of the lease's own key that
+ * counts too.
+ */
+bool etcd_segment(const char *s, size_t len, int64_t lease, uint64_t *ret);
 /* The way back, as etcd's recipes write a lease's number; at most ETCD_HEX_MAX bytes, no NUL.
  * Returns how many. */
 size_t etcd_hex_write(char *to, uint64_t value);

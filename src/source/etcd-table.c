@@ -307,12 +307,12 @@ size_t etcd_key_name_len(const char *key, size_t len)
 	return len ? len - 1 : 0;
 }
 
-bool etcd_key_number(const char *key, size_t len, uint64_t *ret)
+bool etcd_key_number(const char *key, size_t len, int64_t lease, uint64_t *ret)
 {
 	size_t at = etcd_key_name_len(key, len);
 
 	*ret = 0;
-	return at < len && key[at] == '/' && etcd_hex(key + at + 1, len - at - 1, ret);
+	return at < len && key[at] == '/' && etcd_segment(key + at + 1, len - at - 1, lease, ret);
 }
 
 void etcd_key_ends_in(struct etcd_key *key, bool hex, uint64_t number, int64_t lease)

@@ -93,8 +93,9 @@ void etcd_lease_forget_others(struct etcd_lease *lease);
 /* Where the last slash is: the name is what stands before it. Without one: the name is empty, and
  * is none. */
 size_t etcd_key_name_len(const char *key, size_t len);
-/* Whether the last segment, behind a slash, is a hexadecimal number, and which. */
-bool etcd_key_number(const char *key, size_t len, uint64_t *ret);
+/* Whether the last segment, behind a slash, is a hexadecimal number, and which; lease: the key's.
+ */
+bool etcd_key_number(const char *key, size_t len, int64_t lease, uint64_t *ret);
 /* Sets what its last segment makes of a key. */
 void etcd_key_ends_in(struct etcd_key *key, bool hex, uint64_t number, int64_t lease);
 void etcd_key_attach(struct etcd_key *key, struct etcd_lease *lease);

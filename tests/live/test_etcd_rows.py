@@ -5,7 +5,7 @@ import unittest
 
 from etcd_rows import Watching, config, keys_of, picture
 
-from servers import Home, lease_hex, on_each, wait_until
+from servers import Home, b64, lease_hex, on_each, wait_until
 
 class Rows(unittest.TestCase):
     def agree(self, row, keys):
@@ -137,6 +137,25 @@ class Rows(unittest.TestCase):
         _, rows = picture(config(etcd))
         self.assertEqual({row["holders"][0]["detail"]["lease"] for row in rows.values()},
                          {"1", "7000000000000001", "7fffffffffffffff"})
+
+    @on_each()
+    def test_leases_whose_numbers_are_negative(self, etcd):
+        """A client may choose them; etcd's own services write them into keys with a minus."""
+        for lease, value in ((-5, "node-a"), (-2**63, "node-b")):
+            etcd.grant(60, lease)
+            etcd.put(f"elections/job/{lease_hex(lease)}", value, lease)
+        etcd.gateway("election/campaign", {"name": b64("elections/own"), "lease": "-5", "value": b64("me")})
+        etcd.gateway("lock/lock", {"name": b64("locks/own"), "lease": "-5"})
+        for how in (config(etcd), config(etcd, prefixes=None)):
+            _, rows = picture(how)
+            self.assertEqual({id: (row["mechanism"], row["state"]) for id, row in rows.items()},
+                             {"ctl/elections/job": ("etcd-election", "CONTENDED"), "ctl/elections/own": ("etcd-election", "HELD"),
+                              "ctl/locks/own": ("etcd-lock", "HELD")})
+            job = rows["ctl/elections/job"]
+            self.assertEqual([c["identity"] for c in job["holders"] + job["waiters"]], ["node-a", "node-b"])
+        with Home(config=config(etcd)) as home:
+            done = home.baton("act", "step-down", "ctl/elections/job", "--expect", "node-a", "--reason", "a test", "--yes", "--json")
+            self.assertEqual((done.json["outcome"], done.json["after"]["holders"][0]["identity"]), ("done", "node-b"), done)
 
     @on_each()
     def test_other_keys_on_a_lease_are_listed(self, etcd):

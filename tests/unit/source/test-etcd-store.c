@@ -122,6 +122,24 @@ static void test_hexadecimal_segments(void **state)
 	assert_false(etcd_hex("1\0", 2, &n));
 }
 
+/* etcd writes a lease's number as a signed one: "%x" of Go. Without that lease it is any word. */
+static void test_the_segment_of_a_negative_lease(void **state)
+{
+	uint64_t n = 7;
+
+	(void)state;
+	assert_true(etcd_segment("-5", 2, -5, &n) && n == (uint64_t)-5);
+	assert_true(etcd_segment("-8000000000000000", 17, INT64_MIN, &n) && n == 1ULL << 63);
+	assert_true(etcd_segment("fffffffffffffffb", 16, -5, &n) && n == (uint64_t)-5);
+	assert_true(etcd_segment("5", 1, -5, &n) && n == 5);
+	assert_false(etcd_segment("-5", 2, 5, &n));
+	assert_false(etcd_segment("-5", 2, 0, &n));
+	assert_false(etcd_segment("-6", 2, -5, &n));
+	assert_false(etcd_segment("-", 1, -5, &n));
+	assert_false(etcd_segment("--5", 3, -5, &n));
+	assert_false(etcd_segment("", 0, -5, &n));
+}
+
 static void test_the_end_of_a_prefix(void **state)
 {
 	char end[8];
@@ -155,6 +173,25 @@ static void test_candidates_queue_by_create_revision(void **state)
 	assert_told(store, "drop e/job\n");
 	assert_int_equal(etcd_store_keys(store), 1);
 	assert_int_equal(etcd_store_leases(store), 1);
+	etcd_store_free(store);
+}
+
+static void test_leases_with_negative_numbers_queue_as_others(void **state)
+{
+	struct etcd_store *store = store_new();
+
+	(void)state;
+	put(store, "e/job/-5", "node-a", 10, -5);
+	put(store, "e/job/1b", "node-b", 20, 0x1b);
+	put(store, "l/r/-8000000000000000", "", 31, INT64_MIN);
+	put(store, "l/other/-7", "", 32, 0);
+	assert_told(store, "group e/job etcd-election 10 20\ngroup l/r etcd-lock 31\n");
+	etcd_store_live(store);
+	etcd_store_pack(store, 64);
+	put(store, "e/job/-6", "node-c", 40, -6);
+	assert_told(store, "group e/job etcd-election 10 20 40\n");
+	del(store, "e/job/-5");
+	assert_told(store, "group e/job etcd-election 20 40\n");
 	etcd_store_free(store);
 }
 
@@ -670,7 +707,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hexadecimal_segments),
+		cmocka_unit_test(test_the_segment_of_a_negative_lease),
 		cmocka_unit_test(test_the_end_of_a_prefix),
+		cmocka_unit_test(test_leases_with_negative_numbers_queue_as_others),
 		cmocka_unit_test(test_candidates_queue_by_create_revision),
 		cmocka_unit_test(test_what_the_keys_themselves_tell),
 		cmocka_unit_test(test_leased_keys_stand_for_themselves),
