@@ -519,6 +519,7 @@ static void read_job_spec(struct reading *r, void *object)
 {
 	static const struct field fields[] = {
 		INT("parallelism", kube_job, parallelism),
+		INT("completions", kube_job, completions),
 		INT("backoffLimit", kube_job, backoff_limit),
 		INT("activeDeadlineSeconds", kube_job, deadline_s),
 		BOOL("suspend", kube_job, suspended),
@@ -565,6 +566,7 @@ bool kube_read_job(struct kube_reader *reader, const char *json, size_t len, str
 		.deadline_s = TIME_UNKNOWN,
 		.grace_s = KUBE_GRACE_S,
 		.parallelism = -1,
+		.completions = -1,
 		.backoff_limit = -1,
 		.active = -1,
 		.succeeded = -1,

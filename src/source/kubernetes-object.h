@@ -57,7 +57,7 @@ struct kube_job {
 	int64_t start_us, end_us, deadline_s;
 	int64_t grace_s; /* terminationGracePeriodSeconds of its pods */
 	/* -1: not said */
-	int64_t parallelism, backoff_limit, active, succeeded, failed, terminating;
+	int64_t parallelism, completions, backoff_limit, active, succeeded, failed, terminating;
 	enum run_state state;
 	bool manual, suspended;
 };

@@ -113,32 +113,70 @@ static bool pod_began(const struct kube_pod *pod)
 	       pod->containers_started_us != TIME_UNKNOWN;
 }
 
+/* How many pods the Job means to have in all, each for a part of the work; without completions as
+ * many as there may be at once (the API's JobSpec). */
+static int64_t pods_wanted(const struct kube_job *job)
+{
+	int64_t wanted = job->completions >= 0 ? job->completions : job->parallelism;
+
+	return wanted > 1 ? wanted : 1;
+}
+
+static int32_t pods_at_once(const struct kube_job *job)
+{
+	int64_t wanted = pods_wanted(job);
+	int64_t n = job->parallelism > wanted ? wanted : job->parallelism;
+
+	return n > 1 && n <= INT32_MAX ? (int32_t)n : 1;
+}
+
+struct executions {
+	int64_t failed, succeeded, open, again;
+};
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 /*
  * Executions of the work that are known to have begun. Pods that ended are counted by the Job also
  * when they are gone; a container that is started again in its pod is counted by the pod alone.
  */
-static int32_t run_attempts(const struct kube_run *run, bool pods_seen)
+static struct executions run_executions(const struct kube_run *run)
 {
-	const struct kube_job *job = run->facts;
-	int64_t counted =
-		(job->succeeded > 0 ? job->succeeded : 0) + (job->failed > 0 ? job->failed : 0);
-	int64_t ended = 0, open = 0, again = 0, n;
+	struct executions e = { 0 };
 	size_t i;
 
 	for (i = 0; i < run->n_pods; i++) {
 		const struct kube_pod *pod = run->pods[i]->facts;
 
-		again += pod->restarts > 0 ? pod->restarts : 0;
+		e.again += larger(pod->restarts, 0);
 		/* A pod that is being deleted is counted as failed before it has ended. */
-		if (pod->phase == POD_SUCCEEDED || pod->phase == POD_FAILED ||
-			(pod->head.deleted_us != TIME_UNKNOWN && pod_began(pod)))
-			ended++;
+		if (pod->phase == POD_SUCCEEDED)
+			e.succeeded++;
+		else if (pod->phase == POD_FAILED ||
+			 (pod->head.deleted_us != TIME_UNKNOWN && pod_began(pod)))
+			e.failed++;
 		else
-			open += pod_began(pod);
+			e.open += pod_began(pod);
 	}
-	n = (counted > ended ? counted : ended) + open + again;
+	return e;
+}
+
+/* Where several pods share the work, one is tried again only for each that failed. */
+static int32_t run_attempts(const struct kube_run *run, bool pods_seen)
+{
+	const struct kube_job *job = run->facts;
+	struct executions e = run_executions(run);
+	int64_t counted = larger(job->succeeded, 0) + larger(job->failed, 0);
+	int64_t n = larger(counted, e.succeeded + e.failed) + e.open + e.again;
+	int64_t tried = 1 + larger(larger(job->failed, 0), e.failed) + e.again;
+
 	if (!n && !pods_seen)
 		return -1;
+	if (pods_wanted(job) > 1 && tried < n)
+		n = tried;
 	return n > INT32_MAX ? INT32_MAX : (int32_t)n;
 }
 
@@ -221,9 +259,7 @@ static void tell_run(struct kube *k, struct draft *d, const struct kube_cron *cr
 		.end_us = job->end_us,
 		.deleted_us = job->head.deleted_us,
 		.deadline_s = job->deadline_s,
-		.parallelism = job->parallelism > 0 && job->parallelism <= INT32_MAX
-				       ? (int32_t)job->parallelism
-				       : 1,
+		.parallelism = pods_at_once(job),
 	};
 	size_t i;
 

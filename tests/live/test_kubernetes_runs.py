@@ -86,6 +86,22 @@ class Runs(KubeTest):
         self.assertEqual(row["runs"][0]["attempts"], 2)
         self.assertEqual(row["state"], "HELD")
 
+    def test_several_pods_by_design_are_one_attempt(self):
+        job, = self.seeded("indexed", 1, run=False, job={"completions": 3, "parallelism": 3, "completionMode": "Indexed",
+                                                         "backoffLimit": 3})
+        name = job["metadata"]["name"]
+        pods = wait_until(lambda: len(found := self.plane.pods_of(name)) == 3 and found)
+        for pod in pods:
+            self.kubelet.run(pod)
+        row = self.cronjob("indexed")
+        self.assertEqual((row["state"], row["runs"][0]["alive"], row["runs"][0]["attempts"]), ("HELD", True, 1))
+        self.assertNotIn("retry-ran-again", codes(row))
+        self.kubelet.end(pods[0], code=1)
+        wait_until(lambda: self.api.get("jobs", name, "default")["status"].get("failed"))
+        row = self.cronjob("indexed")
+        self.assertEqual(row["runs"][0]["attempts"], 2)
+        self.assertIn("retry-ran-again", codes(row))
+
     def test_a_run_by_hand_is_told_apart(self):
         self.plane.make_cronjob("by-hand", FAR)
         self.plane.kubectl("create", "job", "by-hand-now", "--from=cronjob/by-hand")

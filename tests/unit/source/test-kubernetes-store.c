@@ -118,6 +118,9 @@ static void feed_lease(struct feed *f, bool live, int version, const char *holde
 static const char alive[] =
 	"{\"phase\":\"Running\",\"containerStatuses\":[{\"restartCount\":1,\"state\":{"
 	"\"running\":{\"startedAt\":\"2026-01-02T03:04:06Z\"}}}]}";
+static const char at_work[] =
+	"{\"phase\":\"Running\",\"containerStatuses\":[{\"restartCount\":0,\"state\":{"
+	"\"running\":{\"startedAt\":\"2026-01-02T03:04:06Z\"}}}]}";
 static const char ended[] =
 	"{\"phase\":\"Succeeded\",\"containerStatuses\":[{\"restartCount\":0,\"state\":{"
 	"\"terminated\":{\"exitCode\":0}}}]}";
@@ -475,6 +478,53 @@ static void test_attempts(void **state)
 	assert_int_equal(s->more->runs[1].attempts + s->more->runs[0].attempts, 3 - 1);
 }
 
+static int32_t attempts_of(
+	struct fixture *x, const char *spec, const char *status, const char *pods)
+{
+	int32_t attempts;
+	char job[300];
+
+	snprintf(job, sizeof(job), "%s,\"spec\":%s", status, spec);
+	feed_job(&x->feed, "cj-1", "j-1", "c-1", job);
+	feed_pod(&x->feed, "p-1", "j-1", pods);
+	feed_pod(&x->feed, "p-2", "j-1", pods);
+	attempts = row(x, "cronjob/n/cj")->more->runs[0].attempts;
+	kube_store_delete(x->k.store, KUBE_PODS, "p-1", 3);
+	kube_store_delete(x->k.store, KUBE_PODS, "p-2", 3);
+	kube_store_delete(x->k.store, KUBE_JOBS, "j-1", 3);
+	kube_tell(&x->k);
+	return attempts;
+}
+
+/* A Job that means to have several pods has them: only what failed is tried again. */
+static void test_attempts_of_parallel_pods(void **state)
+{
+	static const char *const specs[] = { "{\"parallelism\":3,\"completions\":3}",
+		"{\"parallelism\":2,\"completions\":5}", "{\"parallelism\":3}" };
+	struct fixture *x = *state;
+	size_t i;
+
+	feed_cron(&x->feed, "cj", "c-1", 1, "");
+	for (i = 0; i < ARRAY_LEN(specs); i++) {
+		assert_int_equal(attempts_of(x, specs[i], "{\"active\":2}", at_work), 1);
+		assert_int_equal(attempts_of(x, specs[i], "{\"failed\":1}", at_work), 2);
+		assert_int_equal(attempts_of(x, specs[i], "{\"active\":2}", alive), 3);
+		assert_int_equal(attempts_of(x, specs[i], "{\"succeeded\":3}", ended), 1);
+	}
+	/* Of a Job that means to have one, each is an attempt. */
+	assert_int_equal(attempts_of(x, "{\"completions\":1}", "{\"failed\":1}", at_work), 3);
+}
+
+static void test_no_more_pods_at_once_than_in_all(void **state)
+{
+	struct fixture *x = *state;
+
+	feed_cron(&x->feed, "cj", "c-1", 1, "");
+	feed_job(&x->feed, "cj-1", "j-1", "c-1",
+		"{},\"spec\":{\"parallelism\":3,\"completions\":1}");
+	assert_int_equal(row(x, "cronjob/n/cj")->more->runs[0].parallelism, 1);
+}
+
 /* Leases that are listed now and then are known up to the last list, changed or not. */
 static void test_leases_are_known_up_to_the_last_list(void **state)
 {
@@ -756,6 +806,8 @@ int main(void)
 		TEST(test_made_again_under_the_same_name),
 		TEST(test_the_newest_slot_first),
 		TEST(test_attempts),
+		TEST(test_attempts_of_parallel_pods),
+		TEST(test_no_more_pods_at_once_than_in_all),
 		TEST(test_a_lease_ends_by_our_clock),
 		TEST(test_leases_are_known_up_to_the_last_list),
 		TEST(test_leases_come_in_turn),
