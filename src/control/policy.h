@@ -5,7 +5,8 @@
 
 /*
  * What may be done at all, and what confirms it: pure functions from facts. The gate is their only
- * caller. That something may be done here does not say that the server allows it.
+ * caller, but for policy_is_prod: a screen shows as production what is handled so. That something
+ * may be done here does not say that the server allows it.
  */
 struct policy_facts {
 	bool record;             /* it is a record that is shown */

@@ -2,6 +2,7 @@
 
 #include "tui/format.h"
 #include "base/str.h"
+#include "control/policy.h"
 #include "show/chart-row.h"
 #include "tui/view.h"
 
@@ -177,7 +178,7 @@ enum style style_of_severity(enum severity severity)
 
 enum style style_of_env(const char *environment)
 {
-	if (!environment || strncasecmp(environment, "prod", 4) == 0)
+	if (policy_is_prod(environment))
 		return STYLE_ENV_PROD;
 	if (strncasecmp(environment, "stag", 4) == 0)
 		return STYLE_ENV_STAGING;
@@ -188,9 +189,10 @@ enum style style_of_env(const char *environment)
 
 void format_env(char *buf, const char *environment)
 {
+	bool said = environment && environment[strspn(environment, " ")];
 	size_t i;
 
-	snprintf(buf, 32, "%s", environment ? environment : "ENV NOT SET");
+	snprintf(buf, 32, "%s", said ? environment : "ENV NOT SET");
 	for (i = 0; buf[i]; i++)
 		if (buf[i] >= 'a' && buf[i] <= 'z')
 			buf[i] = (char)(buf[i] - 32);

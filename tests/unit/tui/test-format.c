@@ -166,7 +166,14 @@ static void words(void **state)
 	format_env(buf, NULL);
 	assert_string_equal(buf, "ENV NOT SET");
 	assert_int_equal(style_of_env(NULL), STYLE_ENV_PROD);
+	format_env(buf, " ");
+	assert_string_equal(buf, "ENV NOT SET");
+	/* What the gate asks the most for looks so, by whatever word. */
 	assert_int_equal(style_of_env("Production"), STYLE_ENV_PROD);
+	assert_int_equal(style_of_env("eu-prod"), STYLE_ENV_PROD);
+	assert_int_equal(style_of_env("staging-live"), STYLE_ENV_PROD);
+	assert_int_equal(style_of_env("PRD"), STYLE_ENV_PROD);
+	assert_int_equal(style_of_env(""), STYLE_ENV_PROD);
 	assert_int_equal(style_of_env("staging"), STYLE_ENV_STAGING);
 	assert_int_equal(style_of_env("lab"), STYLE_ENV_LAB);
 	assert_int_equal(style_of_env("dev"), STYLE_ENV);
