@@ -216,6 +216,7 @@ void debrief_json(struct out *out, const struct debrief *d, const char *way, con
 	jw_key_text(&j, "lesson", d->lesson->number);
 	jw_key_text(&j, "title", d->lesson->title);
 	jw_key_int(&j, "seed", (int64_t)d->seed);
+	jw_key_text(&j, "inject", d->inject);
 	jw_key_text(&j, "way", way);
 	jw_key_text(&j, "end", account_end_word(d->end));
 	jw_key_int(&j, "begins_ms", d->begins_ms);

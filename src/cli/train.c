@@ -13,9 +13,12 @@
 #include "source/sim-host.h"
 #include "tui/console.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum {
@@ -197,7 +200,14 @@ static int train_list(const struct cli *cli)
 
 /* ---- past results ---- */
 
-static void results_json(struct out *out, const struct lesson_result *results, size_t n)
+/* Of the lesson that was asked for; NULL: of all. */
+static bool is_asked(const char *only, const struct lesson_result *r)
+{
+	return !only || strcasecmp(only, r->number) == 0;
+}
+
+static void results_json(
+	struct out *out, const struct lesson_result *results, size_t n, const char *only)
 {
 	struct json_writer j;
 	size_t i;
@@ -206,12 +216,15 @@ static void results_json(struct out *out, const struct lesson_result *results, s
 	for (i = 0; i < n; i++) {
 		const struct lesson_result *r = &results[i];
 
+		if (!is_asked(only, r))
+			continue;
 		jw_map(&j);
-		jw_key_text(&j, "schema", "baton-lesson/1");
+		jw_key_text(&j, "schema", "baton-lesson-result/1");
 		jw_key_text(&j, "at", r->at);
 		jw_key_text(&j, "lesson", r->number);
 		jw_key_text(&j, "title", r->title);
 		jw_key_int(&j, "seed", (int64_t)r->seed);
+		jw_key_text(&j, "inject", r->inject[0] ? r->inject : NULL);
 		jw_key_int(&j, "score", r->score);
 		jw_key_int(&j, "diagnosis", r->diagnosis);
 		jw_key_int(&j, "safety", r->safety);
@@ -226,35 +239,67 @@ static void results_json(struct out *out, const struct lesson_result *results, s
 	}
 }
 
-static void results_text(struct out *out, const struct lesson_result *results, size_t n)
+static void results_text(
+	struct out *out, const struct lesson_result *results, size_t n, const char *only)
 {
 	char after[SCORE_CLOCK_MAX];
-	size_t i;
+	size_t i, told = 0;
 
-	if (!n)
-		out_text(out, "No lesson was played to its end yet.\n");
 	for (i = 0; i < n; i++) {
 		const struct lesson_result *r = &results[i];
 
+		if (!is_asked(only, r))
+			continue;
+		told++;
 		score_clock(after, r->after_ms);
-		out_fmt(out, "%s  %-4s %-28.28s %3d  %s after %s\n", r->at, r->number, r->title,
-			r->score, r->end, after);
+		out_fmt(out, "%s  %-4s %-28.28s %3d  %s after %s, seed %" PRIu64 "%s%s\n", r->at,
+			r->number, r->title, r->score, r->end, after, r->seed,
+			r->inject[0] ? ", added: " : "", r->inject);
 	}
+	if (!told && only)
+		out_fmt(out, "%s was not played to its end yet.\n", only);
+	else if (!told)
+		out_text(out, "No lesson was played to its end yet.\n");
+}
+
+/* A lesson that does not exist is none that was not played; one of a file is known by its number
+ * only. */
+static int check_asked(const char *only, const struct lesson_result *results, size_t n)
+{
+	struct lesson_options options = { 0 };
+	struct lesson_run *run;
+	struct err err = { 0 };
+	size_t i;
+
+	for (i = 0; only && i < n; i++)
+		if (is_asked(only, &results[i]))
+			return 0;
+	if (!only)
+		return 0;
+	if (lesson_run_load(only, &options, &run, &err))
+		return cli_fail(EXIT_CODE_NO_ID, &err);
+	lesson_run_free(run);
+	return 0;
 }
 
 static int train_results(const struct cli *cli)
 {
 	size_t n = 0;
 	struct lesson_result *results = read_results(&n);
+	const char *only = cli->n_args ? cli->args[0] : NULL;
+	int rc = check_asked(only, results, n);
 	struct out out;
 
-	out_init(&out, STDOUT_FILENO);
-	if (cli->json)
-		results_json(&out, results, n);
-	else
-		results_text(&out, results, n);
+	if (!rc) {
+		out_init(&out, STDOUT_FILENO);
+		if (cli->json)
+			results_json(&out, results, n, only);
+		else
+			results_text(&out, results, n, only);
+		rc = cli_close(&out, EXIT_CODE_OK);
+	}
 	free(results);
-	return cli_close(&out, EXIT_CODE_OK);
+	return rc;
 }
 
 /* ---- a script ---- */
@@ -378,19 +423,49 @@ static int play(const struct cli *cli, struct lesson_run *run, struct fleet *fle
 	return code < 0 ? cli_fail(EXIT_CODE_FAILED, &err) : code;
 }
 
+/* With --json standard output may be a file: the screen goes to the terminal then. Returns the
+ * output as it was, for back_to_output; -1: nothing was changed. */
+static int output_to_terminal(const struct cli *cli)
+{
+	int tty, was;
+
+	if (!cli->json || isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO))
+		return -1;
+	tty = open("/dev/tty", O_RDWR | O_CLOEXEC);
+	if (tty < 0)
+		return -1;
+	was = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (was >= 0 && dup2(tty, STDOUT_FILENO) < 0) {
+		close(was);
+		was = -1;
+	}
+	close(tty);
+	return was;
+}
+
+static void back_to_output(int was)
+{
+	if (was < 0)
+		return;
+	fflush(stdout);
+	dup2(was, STDOUT_FILENO);
+	close(was);
+}
+
 static int train_console(const struct cli *cli, struct lesson_run *run)
 {
 	struct fleet_options options = { .clock = sim_host_clock(run->scenario->host),
 		.sim = true };
 	struct fleet *fleet;
+	int code, output = output_to_terminal(cli);
 	bool ran;
-	int code;
 
 	lesson_run_begin(run);
 	fleet = fleet_new(run->scenario->settings, &options);
 	code = play(cli, run, fleet, &ran);
 	fleet_stop(fleet, STOP_MS);
 	fleet_free(fleet);
+	back_to_output(output);
 	if (ran)
 		keep_result(cli, run);
 	return code;
@@ -437,9 +512,13 @@ const struct command cli_command_train = {
 		"pick from, :hint, :note, :finish; Z starts and stops the clock. It ends when all "
 		"is well again, at its limit, or by :finish, and the debrief takes the place of "
 		"the story. --script plays one of the lesson's ways, or a file of steps, without a "
-		"screen, and prints the debrief; --json makes it one JSON object. --inject adds a "
+		"screen, and prints the debrief; --json makes it one JSON object, and a lesson "
+		"that was "
+		"played prints one at its end, also into a file: the screen stays on the terminal. "
+		"--inject adds a "
 		"fault: the menu has no verb that breaks things, as that of the demo has. "
-		"Results are kept in lessons.jsonl in the state folder.",
+		"Results are kept in lessons.jsonl in the state folder: --results lists them, with "
+		"a LESSON only its own; the best score counts what was played without --inject.",
 	.takes = TAKES(JSON) | TAKES(THEME) | TAKES(SEED) | TAKES(SCRIPT) | TAKES(INJECT) |
 		 TAKES(RESULTS),
 	.run = train_run,

@@ -62,6 +62,7 @@ struct debrief_said {
 struct debrief {
 	const struct lesson *lesson; /* borrowed */
 	uint64_t seed;
+	const char *inject; /* the fault that an instructor added; borrowed of the run; NULL */
 	enum account_end end;
 	int64_t begins_ms, end_ms, restored_ms; /* of the world; restored_ms -1: not */
 	struct score score;

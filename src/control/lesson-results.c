@@ -68,11 +68,12 @@ static char *line_of(const struct debrief *d, int64_t now_us)
 	char *line;
 
 	clock_format_utc(at, now_us, 0);
-	json_object_set_new(json, "schema", json_string("baton-lesson/1"));
+	json_object_set_new(json, "schema", json_string("baton-lesson-result/1"));
 	json_object_set_new(json, "at", json_string(at));
 	json_object_set_new(json, "lesson", json_string(d->lesson->number));
 	json_object_set_new(json, "title", json_string(d->lesson->title));
 	json_object_set_new(json, "seed", json_integer((json_int_t)d->seed));
+	json_object_set_new(json, "inject", d->inject ? json_string(d->inject) : json_null());
 	json_object_set_new(json, "score", json_integer(s->total));
 	json_object_set_new(json, "diagnosis", json_integer(s->diagnosis));
 	json_object_set_new(json, "safety", json_integer(s->safety));
@@ -197,6 +198,7 @@ static bool parse_line(const char *line, size_t len, struct lesson_result *r)
 		text_field(json, "at", r->at, sizeof(r->at));
 		text_field(json, "lesson", r->number, sizeof(r->number));
 		text_field(json, "title", r->title, sizeof(r->title));
+		text_field(json, "inject", r->inject, sizeof(r->inject));
 	}
 	json_decref(json);
 	return fits;
@@ -253,7 +255,8 @@ int lesson_results_best(const struct lesson_result *results, size_t n, const cha
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (strcmp(results[i].number, number) == 0 && results[i].score > best)
+		if (strcmp(results[i].number, number) == 0 && !results[i].inject[0] &&
+			results[i].score > best)
 			best = results[i].score;
 	return best;
 }

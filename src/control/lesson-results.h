@@ -10,7 +10,8 @@
 enum {
 	LESSON_RESULTS_MOST = 1000,
 	LESSON_RESULT_TIME = 32,
-	LESSON_RESULT_TITLE = 96
+	LESSON_RESULT_TITLE = 96,
+	LESSON_RESULT_INJECT = 200
 };
 
 struct lesson_result {
@@ -20,7 +21,8 @@ struct lesson_result {
 	uint64_t seed;
 	int score, diagnosis, safety, time, communication, hints;
 	int64_t after_ms;
-	const char *end; /* "restored", "limit", "finished" */
+	char inject[LESSON_RESULT_INJECT]; /* the fault that an instructor added; "" */
+	const char *end;                   /* "restored", "limit", "finished" */
 };
 
 /* folder: NULL: the XDG state folder. now_us: the machine's wall clock. */
@@ -32,7 +34,7 @@ int lesson_results_add(
  */
 int lesson_results_read(const char *folder, struct lesson_result **ret, size_t *ret_n,
 	size_t *ret_broken, struct err *err);
-/* The best score of a lesson; -1: never played. */
+/* The best score of a lesson as it is written, without a fault that was added; -1: never played. */
 int lesson_results_best(const struct lesson_result *results, size_t n, const char *number);
 
 #endif

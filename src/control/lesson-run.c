@@ -115,6 +115,16 @@ static int load_lesson(struct lesson_run *run, const char *file, struct err *err
 	return rc;
 }
 
+/* As it is told: in the debrief, and among the results. */
+static char *shown_fault(const char *inject)
+{
+	struct str out;
+
+	str_init(&out, LESSON_INJECT_MAX - 1);
+	text_escape(&out, inject, strlen(inject));
+	return str_take(&out);
+}
+
 int lesson_run_load(const char *which, const struct lesson_options *options,
 	struct lesson_run **ret, struct err *err)
 {
@@ -138,6 +148,8 @@ int lesson_run_load(const char *which, const struct lesson_options *options,
 		lesson_run_free(run);
 		return rc;
 	}
+	if (options->inject)
+		run->inject = shown_fault(options->inject);
 	run->seed = run->scenario->seed;
 	lesson_shuffle(run->lesson, run->seed, run->order);
 	*ret = run;
@@ -150,6 +162,7 @@ void lesson_run_free(struct lesson_run *run)
 		return;
 	scenario_free(run->scenario);
 	lesson_free(run->lesson);
+	free(run->inject);
 	free(run);
 }
 
@@ -237,6 +250,7 @@ struct debrief *lesson_run_debrief(struct lesson_run *run)
 	struct world *w = sim_host_enter(run->scenario->host);
 	struct debrief *d = debrief_new(run->lesson, run->seed, w);
 
+	d->inject = run->inject;
 	leave(run);
 	return d;
 }

@@ -9,10 +9,15 @@
  * and the machine's time, a script on a drive; both come to the same account when they do the same
  * at the same moments of the world.
  */
+enum {
+	LESSON_INJECT_MAX = 200 /* so much of an added fault is told */
+};
+
 struct lesson_run {
 	struct scenario *scenario;
 	struct lesson *lesson;
 	uint64_t seed;
+	char *inject;                     /* the fault that an instructor added; NULL */
 	size_t order[LESSON_CAUSES_MOST]; /* in which the causes are offered */
 };
 

@@ -17,8 +17,8 @@ const struct option_def options_source[] = {
 	{ .name = "kind",
 		.type = OPTION_TEXT,
 		.required = true,
-		.help = "What kind of system it is: postgres, etcd or kubernetes. It decides which of the "
-			"other keys hold." },
+		.help = "What kind of system it is: postgres, etcd or kubernetes. It decides which "
+			"of the other keys hold." },
 	{ .name = "environment",
 		.type = OPTION_TEXT,
 		.help = "A word such as prod, staging or lab, shown beside everything from this "

@@ -109,6 +109,8 @@ static void tell_title(struct prose *p, const struct debrief *d)
 		d->score.total);
 	prose_add(p, STYLE_TEXT, "", 1, STYLE_TEXT, "After %s %s. Par is %s.", at, end_text(d->end),
 		par);
+	if (d->inject)
+		prose_add(p, STYLE_TEXT, "", 1, STYLE_TEXT, "A fault was added: %s", d->inject);
 }
 
 /* ---- the timeline ---- */

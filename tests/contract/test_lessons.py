@@ -6,6 +6,7 @@ import json
 import os
 import unittest
 
+from contract.schema import Schema
 from servers import Home
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -155,6 +156,38 @@ class Lessons(unittest.TestCase):
         told = [event["text"] for event in result["events"]]
         self.assertIn("the run cleanup-29541640 is over: Complete", told)
         self.assertIn("the run cleanup-29541600 is over: DeadlineExceeded", told)
+
+    def test_what_is_printed_is_as_the_schema_says(self):
+        with open(os.path.join(TOP, "doc", "baton-1.schema.json"), encoding="utf-8") as file:
+            schema = Schema(json.load(file))
+        printed = [self.home.baton("train", "--json").out]
+        printed += [self.play(lesson, way).out for lesson in self.lessons for way in lesson["ways"]]
+        printed.append(self.home.baton("train", "S12", "--script", "cancel-the-waiter", "--json", "--inject", "at: 10m, crash: {process: deploy-app}").out)
+        for text in printed:
+            self.assertEqual(schema.faults(json.loads(text)), [], text[:200])
+        self.assertEqual(json.loads(printed[-1])["inject"], "at: 10m, crash: {process: deploy-app}")
+
+    def test_results_are_listed_by_lesson(self):
+        """With what was added to it, which the best score does not count."""
+        with Home() as home:
+            os.makedirs(os.path.join(home.state, "baton"))
+            line = {"schema": "baton-lesson-result/1", "at": "2026-01-02T03:04:05Z", "title": "One", "seed": 7, "inject": None, "diagnosis": 30, "safety": 40,
+                    "time": 20, "communication": 0, "hints": 0, "end": "restored", "after_ms": 65000}
+            lines = [{**line, "lesson": "S01", "score": 60}, {**line, "lesson": "S02", "score": 70},
+                     {**line, "lesson": "S01", "score": 90, "inject": "at: 1m, pause: {process: web-1, for: 9s}"}]
+            with open(os.path.join(home.state, "baton", "lessons.jsonl"), "w", encoding="utf-8") as out:
+                out.writelines(json.dumps(one) + "\n" for one in lines)
+            with open(os.path.join(TOP, "doc", "baton-1.schema.json"), encoding="utf-8") as file:
+                schema = Schema(json.load(file))
+            told = [json.loads(text) for text in home.baton("train", "--results", "--json").out.splitlines()]
+            self.assertEqual(told, lines)
+            self.assertEqual([fault for one in told for fault in schema.faults(one)], [])
+            own = home.baton("train", "--results", "s01").out.splitlines()
+            self.assertEqual([("S01" in text, "added: at: 1m, pause" in text) for text in own], [(True, False), (True, True)])
+            self.assertIn("S03 was not played", home.baton("train", "--results", "S03").out)
+            self.assertEqual(home.baton("train", "--results", "S77").code, 66)
+            best = {lesson["number"]: lesson["best"] for lesson in json.loads(home.baton("train", "--json").out)["lessons"]}
+            self.assertEqual((best["S01"], best["S02"], best["S03"]), (60, 70, None))
 
     def test_playing_a_script_keeps_no_result(self):
         self.play(self.lessons[0], self.lessons[0]["ways"][0])

@@ -240,6 +240,18 @@ class Played(unittest.TestCase):
         self.assertEqual(json.loads(results)["hints"], 5)
         self.assertRegex(self.home.baton("train").out, r"S06 .* best +\d+")
 
+    def test_the_result_goes_into_a_file_and_the_screen_to_the_terminal(self):
+        path, fault = os.path.join(self.home.folder.path, "result.json"), "at: 2m, pause: {process: worker-2, for: 5s}"
+        with Program("sh", "-c", 'exec "$0" train S06 --json --inject "$1" >"$2"', baton_path(), fault, path, env=self.home.env(COLORFGBG="15;0")) as p:
+            p.wait("read the story")
+            p.keys(":finish\r").wait("the lesson is over: ").wait(f"A fault was added: {fault}")
+            p.keys("q")
+            self.assertEqual(p.end(), 0)
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+        self.assertEqual((result["lesson"], result["inject"], result["way"]), ("S06", fault, None))
+        self.assertIn(f"added: {fault}", self.home.baton("train", "--results").out)
+
     def test_who_is_done_need_not_wait(self):
         with self.start("S06") as p:
             p.wait("read the story")
