@@ -98,6 +98,8 @@ static int draw_need(const struct model *m, struct canvas *c, int x)
 		snprintf(text, sizeof(text), " %zu need%s you ", n, n == 1 ? "s" : "");
 		if (x + canvas_width(c, text) > c->w + 1)
 			snprintf(text, sizeof(text), " %zu! ", n);
+		if (x + canvas_width(c, text) > c->w + 1)
+			snprintf(text, sizeof(text), "!");
 		return x + canvas_put(c, a, 0, x, STYLE_HEADER_NEED, text) + 2;
 	}
 	/* Nobody is needed only as far as everything could be read. */

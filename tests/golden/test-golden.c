@@ -549,6 +549,42 @@ static void sources_left_out_are_counted(void **state)
 	assert_true(narrow > 5);
 }
 
+/* Beside a long title there may be no room for how many rows need a person; a part of the number
+ * would be another number. */
+static void who_needs_a_person_is_counted_whole(void **state)
+{
+	struct golden g = {
+		.board = "jobs", .view = "one", .id = "kube/lease/ops/scheduler", .h = 24
+	};
+	int seen[3] = { 0 };
+
+	(void)state;
+	for (g.w = 40; g.w <= 120; g.w++) {
+		struct canvas c;
+		struct str made;
+		const char *mode;
+
+		draw(&g, &c);
+		str_init(&made, 1024 * 1024);
+		canvas_dump(&c, &made);
+		*strchr(made.s, '\n') = '\0';
+		mode = strstr(made.s, "[READ-ONLY]");
+		mode = mode ? mode + strlen("[READ-ONLY]") : "";
+		mode += strspn(mode, " ");
+		if (strncmp(mode, "5 need you", 10) == 0)
+			seen[0]++;
+		else if (strncmp(mode, "5!", 2) == 0)
+			seen[1]++;
+		else if (*mode == '!' || !*mode)
+			seen[2]++;
+		else
+			fail_msg("%d columns: %s", g.w, made.s);
+		str_release(&made);
+		canvas_release(&c);
+	}
+	assert_true(seen[0] && seen[1] && seen[2]);
+}
+
 /* What ages asks to be drawn again when its text changes, and not before. */
 static void ageing_is_announced(void **state)
 {
@@ -569,6 +605,7 @@ int main(void)
 		cmocka_unit_test(help_screen),
 		cmocka_unit_test(every_size),
 		cmocka_unit_test(sources_left_out_are_counted),
+		cmocka_unit_test(who_needs_a_person_is_counted_whole),
 		cmocka_unit_test(ageing_is_announced),
 	};
 
