@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,10 +59,22 @@ int fs_open_unwaiting(int fd)
 	char path[40];
 	struct stat st;
 
-	if (fstat(fd, &st) < 0 || !(S_ISFIFO(st.st_mode) || isatty(fd)))
+	if (fstat(fd, &st) < 0)
+		return -1;
+	/* Nothing opens a socket anew: each write asks not to wait. */
+	if (S_ISSOCK(st.st_mode))
+		return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (!S_ISFIFO(st.st_mode) && !isatty(fd))
 		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+ssize_t fs_write_unwaiting(int fd, const void *mem, size_t len)
+{
+	ssize_t n = send(fd, mem, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	return n < 0 && errno == ENOTSOCK ? write(fd, mem, len) : n;
 }
 
 int fs_read(const char *path, struct str *out, struct err *err)

@@ -2,6 +2,7 @@
 #define BASE_FS_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 struct err;
 struct str;
@@ -37,11 +38,13 @@ int fs_draft_put(struct fs_draft *d, size_t at, const void *mem, size_t len, str
 int fs_draft_end(struct fs_draft *d, int rc, struct err *err);
 
 /*
- * A descriptor of our own on the pipe or terminal that fd writes to, in which nothing waits
- * (O_NONBLOCK): set on fd itself it would hold for all that share it, as a shell does. -1 where fd
- * is another thing, or that is not to be had (no /proc, or another user's).
+ * A descriptor of our own on the pipe, terminal or socket that fd writes to, for
+ * fs_write_unwaiting: O_NONBLOCK, set on fd itself, would hold for all that share it, as a shell
+ * does. -1 where fd is another thing, or that is not to be had (no /proc, or another user's).
  */
 int fs_open_unwaiting(int fd);
+/* As write: fails with EAGAIN where it would have to wait for the reader. */
+ssize_t fs_write_unwaiting(int fd, const void *mem, size_t len);
 
 /* Makes a directory and its parents, mode 0700 where they are new. */
 int fs_make_dirs(const char *path, struct err *err);

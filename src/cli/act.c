@@ -262,6 +262,7 @@ static int act_tell(const struct cli *cli, const struct verb_call *call,
 	int code;
 
 	out_init(&out, STDOUT_FILENO);
+	out_stop_at(&out, call->signals);
 	if (cli->json)
 		act_json(&out, call, view, after);
 	else

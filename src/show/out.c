@@ -28,6 +28,12 @@ static int out_fd(const struct out *out)
 	return out->unwaiting >= 0 ? out->unwaiting : out->fd;
 }
 
+static ssize_t out_write(const struct out *out, const char *mem, size_t len)
+{
+	return out->unwaiting >= 0 ? fs_write_unwaiting(out->unwaiting, mem, len)
+				   : write(out->fd, mem, len);
+}
+
 /* Until it takes something: a descriptor in which nothing waits, of our own or made so by somebody.
  * Returns an errno. */
 static int out_wait(const struct out *out)
@@ -72,7 +78,7 @@ void out_flush(struct out *out)
 		return;
 	}
 	while (done < out->n && !out->error) {
-		ssize_t n = write(out_fd(out), out->buf + done, out->n - done);
+		ssize_t n = out_write(out, out->buf + done, out->n - done);
 
 		if (n >= 0)
 			done += (size_t)n;

@@ -153,7 +153,9 @@ static void flush(struct recorder *r)
 
 		if (r->is_stdout && !r->unwaiting && !wait_for_reader(r))
 			break;
-		n = write(r->fd, r->buf + done, at_once(r, r->n - done));
+		n = r->is_stdout && r->unwaiting
+			    ? fs_write_unwaiting(r->fd, r->buf + done, r->n - done)
+			    : write(r->fd, r->buf + done, at_once(r, r->n - done));
 		if (n >= 0)
 			done += (size_t)n;
 		else if (errno == EAGAIN && r->is_stdout)

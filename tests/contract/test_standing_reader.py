@@ -1,9 +1,10 @@
-"""A reader that stands still holds a program that is told to end for a moment only: a pipe, or a terminal after ^S."""
+"""A reader that stands still holds a program that is told to end for a moment only: a pipe, a socket, or a terminal after ^S."""
 
 import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -11,8 +12,11 @@ import unittest
 
 from servers import Home, wait_until
 
+ENDLESS = ("record", "watch")
+WORLD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worlds", "all.yaml")
 STOP, GO = b"\x13", b"\x11"  # ^S, ^Q
-WORDS = {"record": ("record", "-", "--sim", "demo", "--for", "365d"), "watch": ("watch", "--json", "--sim", "demo", "--at", "30d")}
+WORDS = {"record": ("record", "-", "--sim", "demo", "--for", "365d"), "watch": ("watch", "--json", "--sim", "demo", "--at", "30d"),
+         "act": ("act", "ask", "fleet/process/a-1", "--sim", WORLD, "--at", "5s", "--reason", "a test", "--yes", "--json")}
 
 
 class Standing(unittest.TestCase):
@@ -50,19 +54,38 @@ class Standing(unittest.TestCase):
             process.stderr.close()
 
     def test_a_pipe(self):
-        for name in WORDS:
+        for name in ENDLESS:
             with self.subTest(name):
                 self.ends(self.start(name, *os.pipe(), subprocess.PIPE), name)
 
+    def test_a_socket(self):
+        """As rsh daemons, inetd and some container runtimes give it."""
+        for name in ENDLESS:
+            with self.subTest(name):
+                self.ends(self.start(name, *(end.detach() for end in socket.socketpair()), subprocess.PIPE), name)
+
+    def test_an_act_that_is_over(self):
+        """Its outcome is recorded; only to say it is waited for."""
+        for reader, write in (os.pipe(), [end.detach() for end in socket.socketpair()]):
+            os.set_blocking(write, False)
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    os.write(write, bytes(4096))
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    os.write(write, b"x")
+            os.set_blocking(write, True)
+            self.ends(self.start("act", reader, write, subprocess.PIPE), "act")
+
     def test_a_stopped_terminal(self):
-        for name in WORDS:
+        for name in ENDLESS:
             with self.subTest(name):
                 master, slave = pty.openpty()
                 os.write(master, STOP)
                 self.ends(self.start(name, master, slave, subprocess.PIPE), name)
 
     def test_a_stopped_terminal_that_complaints_go_to_as_well(self):
-        for name in WORDS:
+        for name in ENDLESS:
             with self.subTest(name):
                 master, slave = pty.openpty()
                 os.write(master, STOP)
