@@ -449,7 +449,8 @@ void console_act_draw(struct console *k)
 	if (k->mode == MODE_PICK)
 		pick_draw(&k->act.pick, &k->canvas, keep_y);
 	else
-		gate_dialog_draw(&k->act.dialog, k->act.view, k->model.now_us, &k->canvas, keep_y);
+		gate_dialog_draw(&k->act.dialog, k->act.view,
+			k->model.now_us + k->model.paused_ms * 1000, &k->canvas, keep_y);
 	/* The time that is left until the limit, and ages, go on. */
 	if (k->mode == MODE_GATE)
 		canvas_until(&k->canvas, k->model.now_ms + 1000);

@@ -204,8 +204,13 @@ void console_draw(struct console *k)
 		draw_small(k);
 	else
 		draw_view(k);
+	if (k->paused && !k->then)
+		k->still_next_ms = k->canvas.next_ms == INT64_MAX
+					   ? INT64_MAX
+					   : console_live_ms(k) + clock_minus(k->canvas.next_ms,
+									  k->model.now_ms);
 	if (k->then)
-		k->then_next_ms = console_live_ms(k) + format_age_holds_ms(k->model.ago_ms);
+		k->still_next_ms = console_live_ms(k) + format_age_holds_ms(k->model.ago_ms);
 	screen_show(k->screen, &k->canvas, &k->theme);
 	k->dirty = false;
 }

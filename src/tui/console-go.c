@@ -35,12 +35,12 @@ int64_t console_live_ms(const struct console *k)
 
 int64_t console_time_ms(const struct console *k)
 {
-	return k->then ? k->then->mono_ms : clock_mono_ms(k->clock);
+	return k->then ? k->then->mono_ms : k->paused ? k->paused_ms : clock_mono_ms(k->clock);
 }
 
 int64_t console_time_us(const struct console *k)
 {
-	return k->then ? k->then->wall_us : clock_wall_us(k->clock);
+	return k->then ? k->then->wall_us : k->paused ? k->paused_us : clock_wall_us(k->clock);
 }
 
 const struct board *console_board(const struct console *k)
@@ -101,6 +101,8 @@ void console_model(struct console *k)
 		.now_ms = console_time_ms(k),
 		.now_us = console_time_us(k),
 		.paused = time ? vclock_paused(time->clock) : k->paused,
+		.paused_ms =
+			k->paused && !k->then ? clock_minus(console_live_ms(k), k->paused_ms) : 0,
 		.mark = time ? time->mark : NULL,
 		.recording = k->recording.recorder != NULL,
 		.speed = time ? vclock_speed_now(time->clock) : 0,
@@ -261,6 +263,9 @@ void console_pause(struct console *k)
 		console_time_pause(k, !vclock_paused(k->options->time->clock));
 		return;
 	}
+	/* A lease that nobody reads runs to no end on the screen. */
+	k->paused_ms = console_live_ms(k);
+	k->paused_us = clock_wall_us(k->clock);
 	k->paused = !k->paused;
 	fleet_pause(k->fleet, k->paused);
 	console_say(k, false,

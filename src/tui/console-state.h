@@ -75,7 +75,8 @@ struct console {
 	int64_t board_ms; /* when it was taken */
 	bool missed;      /* one came under a window, and was not shown */
 	struct recording recording;
-	bool paused;
+	bool paused; /* the picture and its ages stand still, at these clocks */
+	int64_t paused_ms, paused_us;
 
 	struct past past;            /* what was shown before */
 	struct board *then;          /* what is shown of it, marked as past; NULL: now is shown */
@@ -85,7 +86,7 @@ struct console {
 	char *then_row;              /* the row under the cursor when it was gone back; NULL */
 	char *then_landed;           /* and the one under it since; NULL */
 	int then_place;              /* history[] where it was gone back */
-	int64_t then_next_ms;        /* the fleet's clock when "41m ago" is no longer true */
+	int64_t still_next_ms;       /* the fleet's clock when "41m ago" is no longer true */
 
 	void *states[VIEWS_MAX];
 	struct place history[HISTORY_MAX];

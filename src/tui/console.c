@@ -112,9 +112,9 @@ static int sleep_ms(const struct console *k, bool board_waits)
 		ages = k->wait_until_ms;
 	if (!k->act.board && listing_next_ms(k->listing) < ages)
 		ages = listing_next_ms(k->listing);
-	/* In the past nothing gets older but how long ago it was. */
-	if (k->then)
-		ages = k->then_next_ms;
+	/* In the past, and while paused, nothing gets older but how long ago it was. */
+	if (k->then || k->paused)
+		ages = k->still_next_ms;
 	own = clock_wait_ms(&clock_system, at);
 	shown = clock_wait_ms(k->clock, ages);
 	return own < 0 || (shown >= 0 && shown < own) ? shown : own;
@@ -193,7 +193,7 @@ static int turn(struct console *k)
 	take_pictures(k, fds[FD_FLEET].revents & POLLIN);
 	console_lesson_turn(k);
 	if (k->dirty || console_message_over(k) ||
-		console_live_ms(k) >= (k->then ? k->then_next_ms : k->canvas.next_ms))
+		console_live_ms(k) >= (k->then || k->paused ? k->still_next_ms : k->canvas.next_ms))
 		console_draw(k);
 	console_tell_wanted(k);
 	return 0;

@@ -156,8 +156,13 @@ static int draw_sources_of(
 	struct area a = canvas_all(c);
 	char count[24];
 	int tail = 2 + left_out_text(count, b ? b->n_snapshots : 0);
+	/* Where the picture is held still, it gets older all the same. */
+	struct model live = *m;
+	int64_t next_ms = INT64_MAX;
 	size_t i;
 	char text[160];
+
+	live.now_ms += m->paused_ms;
 
 	for (i = 0; b && i < b->n_snapshots; i++) {
 		const struct snapshot *s = b->snapshots[i];
@@ -166,7 +171,7 @@ static int draw_sources_of(
 
 		if ((s->state == SOURCE_FAILING) != failing)
 			continue;
-		style = source_text(text, sizeof(text), m, s, &c->next_ms);
+		style = source_text(text, sizeof(text), &live, s, &next_ms);
 		w = canvas_width(c, text);
 		if (x + w > c->w - tail && (*left_out || i + 1 < b->n_snapshots || x + w > c->w)) {
 			(*left_out)++;
@@ -174,6 +179,8 @@ static int draw_sources_of(
 		}
 		x += canvas_put(c, a, 0, x, style, text) + 2;
 	}
+	if (next_ms != INT64_MAX)
+		canvas_until(c, next_ms - m->paused_ms);
 	return x;
 }
 
@@ -197,7 +204,9 @@ static enum glyph frame_glyph(const struct model *m)
 }
 
 enum {
-	WIDE = 100
+	WIDE = 100,
+	FIVE_S = 5000,
+	MINUTE = 60000
 };
 
 /* " S02 1:15/5:00": a lesson and its clock. */
@@ -237,6 +246,22 @@ static int draw_mark(const struct model *m, struct canvas *c, int x)
 	return x - from + draw_lesson(m, c, x);
 }
 
+/* " [PAUSED 10s]": what is shown was so long ago. */
+static int draw_paused(const struct model *m, struct canvas *c, int x)
+{
+	char age[CLOCK_TEXT_MAX];
+
+	if (m->paused_ms < FIVE_S) {
+		canvas_until(c, m->now_ms + FIVE_S - m->paused_ms);
+		return canvas_put(c, canvas_all(c), 0, x, STYLE_HEADER_MODE, " [PAUSED]");
+	}
+	clock_format_age(
+		age, m->paused_ms < MINUTE ? m->paused_ms - m->paused_ms % FIVE_S : m->paused_ms);
+	canvas_until(c, m->now_ms + (m->paused_ms < MINUTE ? FIVE_S - m->paused_ms % FIVE_S
+							   : format_age_holds_ms(m->paused_ms)));
+	return canvas_putf(c, canvas_all(c), 0, x, STYLE_HEADER_MODE, " [PAUSED %s]", age);
+}
+
 /* What is left of the time in which acts may be begun is always seen. */
 static int draw_mode(const struct model *m, struct canvas *c, int x)
 {
@@ -264,7 +289,7 @@ static int draw_mode(const struct model *m, struct canvas *c, int x)
 		x += canvas_put(c, a, 0, x, STYLE_HEADER_MODE, "[READ-ONLY]");
 	}
 	if (m->paused)
-		x += canvas_put(c, a, 0, x, STYLE_HEADER_MODE, " [PAUSED]");
+		x += draw_paused(m, c, x);
 	return x + 2;
 }
 

@@ -36,13 +36,15 @@ struct model {
 	int64_t ago_ms; /* what is shown was so long ago, as the clocks above say, which stand still
 			   then; 0: it is now */
 	bool paused;
-	const char *mark; /* "SIM", "REPLAY": what is shown runs on a clock of its own; NULL: live
-			   */
-	int32_t speed;    /* of that clock, in thousandths of real time */
-	bool recording;   /* it is kept in a file */
-	bool past;        /* it was, and can't be acted on */
-	int64_t armed_ms; /* what is left of the time in which acts may be begun; 0: read only;
-			     INT64_MAX: until the end */
+	int64_t paused_ms; /* so long the clocks above have stood still; 0: they go, or what drives
+			      them stands */
+	const char *mark;  /* "SIM", "REPLAY": what is shown runs on a clock of its own; NULL: live
+			    */
+	int32_t speed;     /* of that clock, in thousandths of real time */
+	bool recording;    /* it is kept in a file */
+	bool past;         /* it was, and can't be acted on */
+	int64_t armed_ms;  /* what is left of the time in which acts may be begun; 0: read only;
+			      INT64_MAX: until the end */
 };
 
 /* What a view asks the console to do after a key. */
