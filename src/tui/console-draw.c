@@ -74,6 +74,23 @@ static void draw_hints(struct console *k, struct area a, int room)
 		draw_hint(k, a, x, room, ACTION_HELP);
 }
 
+/* Whole, in as many lines as it takes: an answer that is cut says neither what to do nor where a
+ * file is. What it covers comes back with the next key. */
+static void draw_message(struct console *k)
+{
+	struct canvas *c = &k->canvas;
+	enum style style = k->message_error ? STYLE_MESSAGE_ERROR : STYLE_MESSAGE;
+	struct area all = area_sub(canvas_all(c), 0, 0, c->h, c->w - 1), none = all;
+	int most = (c->h - HEADER_LINES) / 2, lines, y;
+
+	none.h = 0;
+	lines = canvas_wrap(c, none, 0, 1, 1, style, k->message);
+	lines = lines > most ? most : lines;
+	for (y = c->h - lines; y < c->h; y++)
+		canvas_fit(c, canvas_all(c), y, 0, c->w, STYLE_TEXT, FIT_LEFT, "");
+	canvas_wrap(c, all, c->h - lines, 1, 1, style, k->message);
+}
+
 static void draw_bottom(struct console *k)
 {
 	struct canvas *c = &k->canvas;
@@ -92,9 +109,7 @@ static void draw_bottom(struct console *k)
 		return;
 	}
 	if (*k->message) {
-		canvas_fit(c, a, 0, 1, c->w - 2,
-			k->message_error ? STYLE_MESSAGE_ERROR : STYLE_MESSAGE, FIT_LEFT,
-			k->message);
+		draw_message(k);
 		return;
 	}
 	str_init(&status, 512);

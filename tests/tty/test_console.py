@@ -144,6 +144,13 @@ class Keys(Case):
             p.keys(":q\r")
             self.assertEqual(p.end(), 0)
 
+    def test_an_answer_is_not_cut(self):
+        with stage("mixed", columns=44) as p:
+            p.wait("by need").keys(":theme nix\r").wait('no theme "nix"')
+            p.wait(lambda s: "there are: builtin dark light okabe-ito mono contrast" in " ".join(s.text.split()))
+            self.assertIn("baton", p.screen.line(0))
+            p.keys("j").wait(lambda s: "contrast" not in s.text and "by need" in s.text)
+
     def test_tab_completes(self):
         with stage("mixed") as p:
             p.wait("by need").keys(":the\tlig\t").wait(lambda s: s.line(23).startswith(":theme light"))
