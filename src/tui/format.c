@@ -74,6 +74,21 @@ void format_clock(char *buf, const struct model *m, int64_t at_us)
 		snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d", tm.tm_year + 1900, tm.tm_mon + 1);
 }
 
+void format_when(char *buf, const struct model *m, int64_t at_us)
+{
+	char day[CLOCK_TEXT_MAX];
+	time_t at = (time_t)(at_us / 1000000);
+	struct tm tm;
+
+	format_clock(day, m, at_us);
+	if (at_us == TIME_UNKNOWN || strchr(day, ':') || !gmtime_r(&at, &tm))
+		snprintf(buf, CLOCK_TEXT_MAX, "%s", day);
+	else if (strchr(day, '-'))
+		snprintf(buf, CLOCK_TEXT_MAX, "%.7s-%02d", day, tm.tm_mday);
+	else
+		snprintf(buf, CLOCK_TEXT_MAX, "%.6s %02d:%02d", day, tm.tm_hour, tm.tm_min);
+}
+
 /* Of the last days the day of the week tells more than the date, and leaves room for the time. */
 static bool format_weekday(char *buf, const struct model *m, int64_t at_us)
 {

@@ -23,6 +23,10 @@ void format_since_ms(char *buf, const struct model *m, int64_t since_ms, int64_t
 /* The time of day in UTC where it is today's, else the date: "14:02:41", "Jan 02". */
 void format_clock(char *buf, const struct model *m, int64_t at_us);
 
+/* The same for sentences, which have room for the time of another day too: "Jan 02 23:50",
+ * "2024-11-28". */
+void format_when(char *buf, const struct model *m, int64_t at_us);
+
 /* When an event was: "14:02:41", "Sun 02:10", "Nov 02"; where the system kept no time, its place in
  * the order: "rev 1377". */
 void format_event_time(char *buf, const struct model *m, const struct event *e);

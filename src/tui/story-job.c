@@ -24,7 +24,7 @@ static void tell_pod(struct prose *p, const struct model *m, const struct pod *p
 						   : "not known whether it is alive";
 	char restarts[32] = "";
 
-	format_clock(begin, m, pod->start_us);
+	format_when(begin, m, pod->start_us);
 	if (pod->restarts > 0)
 		snprintf(restarts, sizeof(restarts), ", %" PRId32 " restart%s", pod->restarts,
 			pod->restarts == 1 ? "" : "s");
@@ -42,9 +42,9 @@ void story_run(struct prose *p, const struct model *m, const struct run *run, bo
 	char begin[CLOCK_TEXT_MAX], end[CLOCK_TEXT_MAX], slot[CLOCK_TEXT_MAX];
 	uint32_t i;
 
-	format_clock(begin, m, run->start_us);
-	format_clock(end, m, run->end_us);
-	format_clock(slot, m, run->slot_us);
+	format_when(begin, m, run->start_us);
+	format_when(end, m, run->end_us);
+	format_when(slot, m, run->slot_us);
 	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%s", run->name);
 	prose_tail(p, STYLE_TEXT, "%s, %s", run_state_word(run->state),
 		run->alive == TRI_YES && doubt ? "alive when it was read last"
@@ -123,7 +123,7 @@ static void tell_open(struct prose *p, const struct model *m, const struct run *
 	struct str words;
 
 	str_init(&words, 4096);
-	format_clock(slot, m, run->slot_us);
+	format_when(slot, m, run->slot_us);
 	format_since(age, m, run->start_us != TIME_UNKNOWN ? run->start_us : run->created_us,
 		&p->next_ms);
 	if (run->manual)

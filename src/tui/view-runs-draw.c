@@ -236,7 +236,7 @@ static void tell_gap(struct prose *p, const struct model *m, const struct chart_
 	};
 	char at[CLOCK_TEXT_MAX];
 
-	format_clock(at, m, line->at_us);
+	format_when(at, m, line->at_us);
 	if (line->slots > 1)
 		prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%" PRIu32 " slots from %s on",
 			line->slots, at);

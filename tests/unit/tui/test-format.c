@@ -156,6 +156,15 @@ static void clocks(void **state)
 	assert_string_equal(buf, "Dec 30");
 	format_clock(buf, &model, NOW_US - INT64_C(400) * 86400 * 1000000);
 	assert_string_equal(buf, "2024-11");
+	/* Who looks at midnight reads of the evening's runs: their date alone tells nothing. */
+	format_when(buf, &model, NOW_US - 9000000);
+	assert_string_equal(buf, "14:02:41");
+	format_when(buf, &model, NOW_US - INT64_C(15) * 3600 * 1000000);
+	assert_string_equal(buf, "Jan 01 23:02");
+	format_when(buf, &model, NOW_US - INT64_C(400) * 86400 * 1000000);
+	assert_string_equal(buf, "2024-11-28");
+	format_when(buf, &model, TIME_UNKNOWN);
+	assert_string_equal(buf, "-");
 }
 
 static void words(void **state)
