@@ -66,6 +66,15 @@ static int audit_lock(const struct audit *audit, struct err *err)
 
 /* ---- the number ---- */
 
+/* One that is larger was written by nobody of us, and from the largest none goes on: what followed
+ * would be no act to a reader. */
+#define NUMBER_MOST (UINT64_C(1) << 53)
+
+static uint64_t believed(uint64_t n)
+{
+	return n < NUMBER_MOST ? n : 0;
+}
+
 /*
  * The highest number that was given stands in the lock's file: an outcome bears the number of its
  * intent, so that the last lines may all have lower ones than a line before them, or in the file
@@ -75,7 +84,7 @@ static uint64_t given_number(int lock)
 {
 	char text[NUMBER_SIZE + 1] = "";
 
-	return pread(lock, text, NUMBER_SIZE, 0) > 0 ? strtoull(text, NULL, 10) : 0;
+	return pread(lock, text, NUMBER_SIZE, 0) > 0 ? believed(strtoull(text, NULL, 10)) : 0;
 }
 
 static int give_number(const struct audit *audit, int lock, uint64_t n, struct err *err)
@@ -97,7 +106,7 @@ static uint64_t number_of(const char *line, size_t len)
 	json_int_t n = json_integer_value(json_object_get(json, "n"));
 
 	json_decref(json);
-	return n > 0 ? (uint64_t)n : 0;
+	return n > 0 ? believed((uint64_t)n) : 0;
 }
 
 /* The highest number in the last lines of a file: of the whole lines that its tail holds. */

@@ -77,6 +77,31 @@ static void leave(const struct audit *audit, const char *bytes)
 	close(fd);
 }
 
+/* A number from which none goes on is not one of ours: the next act must be told all the same. */
+static void a_number_without_a_next_is_not_believed(void **state)
+{
+	struct audit audit;
+	struct str text;
+	char path[256];
+	int fd;
+
+	audit_init(&audit, *state);
+	assert_int_equal(intent(&audit), 1);
+	leave(&audit, "{\"n\":9223372036854775807,\"phase\":\"intent\",\"at\":\"a\",\"id\":\"i\","
+		      "\"verb\":\"v\"}\n");
+	assert_int_equal(intent(&audit), 2);
+	path_of(&audit, "audit.lock", path, sizeof(path));
+	fd = open(path, O_WRONLY);
+	assert_int_equal(write(fd, "99999999999999999999\n", 21), 21);
+	close(fd);
+	assert_int_equal(intent(&audit), 3);
+	str_init(&text, 1000);
+	assert_int_equal(audit_acts(&audit, 1, tell_act, &text, NULL, NULL), 0);
+	assert_string_equal(text.s, "3 -;");
+	str_release(&text);
+	audit_release(&audit);
+}
+
 /* A line of the file may be anybody's, and the environment is. */
 static void tell_reason(void *arg, const struct audit_act *act)
 {
@@ -460,6 +485,7 @@ int main(void)
 		AUDIT_TEST(an_act_has_two_lines),
 		AUDIT_TEST(the_file_is_ours_alone),
 		AUDIT_TEST(texts_are_plain),
+		AUDIT_TEST(a_number_without_a_next_is_not_believed),
 		AUDIT_TEST(half_a_line_swallows_nothing),
 		AUDIT_TEST(hostile_texts_stay_on_their_line),
 		AUDIT_TEST(files_rotate_and_numbers_go_on),
