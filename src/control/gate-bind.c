@@ -66,7 +66,20 @@ static void collect(struct candidates *c, const struct singleton *s, enum verb v
 		candidate_add(c, s->more->runs[i].key, s->more->runs[i].name);
 }
 
-/* Keeps those that the words mean: by key alone, or by key and else by identity. */
+/* Whether a word has the form of that key: "rev:7", "uid:...", "4711@1767322923000000". */
+static bool has_form_of(const char *word, const char *key)
+{
+	size_t len = strcspn(key, ":@"), digits = strspn(word, "0123456789");
+
+	if (key[len] == ':')
+		return strncmp(word, key, len + 1) == 0;
+	return key[len] == '@' && digits && word[digits] == '@';
+}
+
+/*
+ * Keeps those that the words mean: by key alone, or by key and else by identity. A word that can be
+ * a key is one: whoever calls itself by the key of the one before it is not who was meant.
+ */
 static void narrow(struct candidates *c, const char *key, const char *expect)
 {
 	const char *wanted = key ? key : expect;
@@ -79,7 +92,8 @@ static void narrow(struct candidates *c, const char *key, const char *expect)
 			return;
 		}
 	for (i = 0; !key && i < c->n; i++)
-		if (strcmp(c->items[i].identity, wanted) == 0)
+		if (strcmp(c->items[i].identity, wanted) == 0 &&
+			!has_form_of(wanted, c->items[i].key))
 			c->items[n++] = c->items[i];
 	c->n = n;
 }

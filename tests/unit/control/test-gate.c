@@ -234,6 +234,21 @@ static void a_holder_who_is_gone_is_changed(void **state)
 	acting_fleet_stop(&f);
 }
 
+/* Whoever calls itself as the one before was keyed is not the one that was meant. */
+static void a_name_is_not_taken_for_a_key(void **state)
+{
+	struct acting_fleet f;
+
+	acting_fleet_init(&f);
+	f.first.script.holders[0] = "rev:6";
+	acting_fleet_start(&f, *state);
+	assert_int_equal(carry(&f, VERB_RELEASE, "rev:6"), GATE_CHANGED);
+	assert_int_equal(f.first.plans + f.first.sends, 0);
+	gate_close(f.gate);
+	assert_int_equal(carry(&f, VERB_RELEASE, "rev:7"), GATE_DONE);
+	acting_fleet_stop(&f);
+}
+
 /* A key of one server says nothing about another. */
 static void another_server_is_changed(void **state)
 {
@@ -1044,6 +1059,7 @@ int main(int argc, char **argv)
 		GATE_TEST(the_outcome_never_lies),
 		GATE_TEST(what_is_unknown_says_how_to_find_out),
 		GATE_TEST(a_holder_who_is_gone_is_changed),
+		GATE_TEST(a_name_is_not_taken_for_a_key),
 		GATE_TEST(another_server_is_changed),
 		GATE_TEST(what_another_server_shows_proves_nothing),
 		GATE_TEST(the_token_is_compared),
