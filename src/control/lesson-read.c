@@ -790,12 +790,25 @@ static int read_facts(struct reading *r, const struct option_values *v)
 	return check_number(r, v);
 }
 
+/* Words that are looked for in what was said, and told where none of them was. */
+static const char *const *words_of(
+	struct reading *r, const struct option_values *v, const char *name)
+{
+	size_t n, i;
+	const char *const *raws = texts_of(r, v, name, &n);
+	const char **list = own(r, xcalloc(n + 1, sizeof(*list)));
+
+	for (i = 0; i < n; i++)
+		list[i] = shown(r, raws[i]);
+	return list;
+}
+
 static void read_reason(struct reading *r, const struct option_values *lesson)
 {
 	struct option_values v = map_at(lesson, "reason", lesson_reason_options, 0);
 
-	r->lesson->score.what = texts_of(r, &v, "what", NULL);
-	r->lesson->score.why = texts_of(r, &v, "why", NULL);
+	r->lesson->score.what = words_of(r, &v, "what");
+	r->lesson->score.why = words_of(r, &v, "why");
 }
 
 static int read_all(struct reading *r, const struct option_values *v)

@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+	SAID_MAX = 110 /* of the words that a reason should have held */
+};
+
 void score_clock(char *buf, int64_t ms)
 {
 	int64_t s = (ms < 0 ? -ms : ms) / 1000;
@@ -270,11 +274,23 @@ static struct said_sum sum_said(
 	return sum;
 }
 
+/* "said", or words that would have said it: nobody can guess them. */
+static void said_words(struct str *out, bool said, const char *const *words)
+{
+	size_t i;
+
+	str_init(out, SAID_MAX);
+	str_add(out, said ? "said" : "not said");
+	for (i = 0; !said && words && words[i]; i++)
+		str_addf(out, "%s%s", i ? ", " : ", as by: ", words[i]);
+}
+
 static void score_communication(
 	struct score *s, const struct score_rules *rules, struct world *w, const struct account *a)
 {
 	struct said_sum sum = sum_said(rules, w, a);
 	bool said = sum.acts ? sum.told == sum.acts : sum.notes > 0;
+	struct str what, why;
 
 	if (!sum.acts && !sum.notes) {
 		line(s, "communication", 0, SCORE_COMMUNICATION, "nothing was said to anybody");
@@ -282,10 +298,14 @@ static void score_communication(
 	}
 	s->communication =
 		(said ? SCORE_SAID : 0) + (sum.what ? SCORE_WHAT : 0) + (sum.why ? SCORE_WHY : 0);
+	said_words(&what, sum.what, rules->what);
+	said_words(&why, sum.why, rules->why);
 	line(s, "communication", s->communication, SCORE_COMMUNICATION,
-		"%zu of %zu acts have a reason of %d words or more, %zu notes; what: %s, why: %s",
-		sum.told, sum.acts, SCORE_WORDS_LEAST, sum.notes, sum.what ? "said" : "not said",
-		sum.why ? "said" : "not said");
+		"%zu of %zu acts have a reason of %d words or more, %zu note%s; what: %s; why: %s",
+		sum.told, sum.acts, SCORE_WORDS_LEAST, sum.notes, sum.notes == 1 ? "" : "s", what.s,
+		why.s);
+	str_release(&what);
+	str_release(&why);
 }
 
 /* ---- hints and the sum ---- */

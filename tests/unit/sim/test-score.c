@@ -205,6 +205,16 @@ static void test_the_diagnosis(void **state)
 	}
 }
 
+static const char *line_of(const struct score *s, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_lines; i++)
+		if (strcmp(s->lines[i].what, what) == 0)
+			return s->lines[i].text;
+	return "";
+}
+
 static void test_time_hints_and_words(void **state)
 {
 	struct play p = begin(RESOURCE_UNFENCED);
@@ -225,6 +235,9 @@ static void test_time_hints_and_words(void **state)
 	assert_int_equal(s.time, 10);
 	assert_int_equal(s.hints, 15);
 	assert_int_equal(s.communication, SCORE_WHY);
+	/* What was missing is told, so that the next reason says it. */
+	assert_non_null(strstr(line_of(&s, "communication"), "what: not said, as by: "));
+	assert_non_null(strstr(line_of(&s, "communication"), "; why: said"));
 	assert_int_equal(s.safety, 40 - 25);
 	assert_int_equal(s.total, 15 + 10 + 3 - 15);
 	world_free(p.w);
