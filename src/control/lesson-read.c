@@ -679,6 +679,25 @@ static int read_ways(struct reading *r, const struct option_values *v)
 
 /* ---- the debrief ---- */
 
+/* "VERB ID": what was, or was not, done before. */
+static int check_before(
+	struct reading *r, const struct option_values *v, const char *name, const char *what)
+{
+	const char *id = what ? strchr(what, ' ') : NULL;
+	char *word;
+	int rc;
+
+	if (!what)
+		return 0;
+	if (!id || !id[strspn(id, " ")])
+		return options_fail(
+			r->check, node_of(v, name), "'%s' must be a verb and an id", name);
+	word = xstrndup(what, (size_t)(id - what));
+	rc = check_verb(r, v, name, word, false);
+	free(word);
+	return rc;
+}
+
 static enum lesson_whom whom_of(const char *word)
 {
 	if (!word)
@@ -712,6 +731,10 @@ static int read_verdicts(struct reading *r, const struct option_values *v)
 		rc = check_length(r, &item);
 		if (!rc)
 			rc = check_verb(r, &item, "act", verdicts[i].act, true);
+		if (!rc)
+			rc = check_before(r, &item, "after", verdicts[i].after);
+		if (!rc)
+			rc = check_before(r, &item, "unless", verdicts[i].unless);
 	}
 	l->verdicts = verdicts;
 	return rc;

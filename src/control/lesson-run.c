@@ -108,7 +108,7 @@ static int load_lesson(struct lesson_run *run, const char *file, struct err *err
 	if (rc)
 		return rc;
 	w = sim_host_enter(run->scenario->host);
-	rc = lesson_check(run->lesson, w, file, err);
+	rc = lesson_check(run->lesson, &check, map, w);
 	if (!rc)
 		referee_new(w, &run->lesson->rules);
 	sim_host_leave(run->scenario->host);

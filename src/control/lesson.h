@@ -147,9 +147,10 @@ void lesson_free(struct lesson *lesson);
 
 /*
  * Whether everything that it names is in the world that was built for it: duties, resources,
- * processes. ERR_CONFIG with file and line.
+ * processes. map: what it was read from. ERR_CONFIG with file, line, column and the nearest name.
  */
-int lesson_check(const struct lesson *lesson, struct world *w, const char *file, struct err *err);
+int lesson_check(const struct lesson *lesson, const struct options_check *check,
+	const struct yaml_node *map, struct world *w);
 
 /*
  * A way from a text of its own: a list of steps, or a map with `steps`. Lives as long as the

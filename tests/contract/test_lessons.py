@@ -280,6 +280,28 @@ class Lessons(unittest.TestCase):
 class Example(unittest.TestCase):
     """The whole example of doc/scenario-format.md."""
 
+    def test_what_its_world_has_not_is_named_with_its_place(self):
+        path = os.path.join(TOP, "doc", "example-lesson.yaml")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with Home() as home:
+            mine = os.path.join(home.folder.path, "mine.yaml")
+            for old, new, says in (
+                    ("of: settle, text: two", "of: settel, text: two", "overlap 'settel', which its world has not; did you mean 'settle'?"),
+                    ("duty: settle, workers: 1", "duty: settles, workers: 1", "a duty 'settles', which its world has not; did you mean 'settle'?"),
+                    ("unless: stop fleet", "unless: stopp fleet", "no verb 'stopp'; did you mean 'stop'?"),
+                    ("unless: stop fleet/process/worker-a", "unless: stop", "'unless' must be a verb and an id")):
+                with self.subTest(new=new):
+                    self.assertEqual(text.count(old), 1)
+                    at = text.index(old)
+                    line = text.count("\n", 0, at) + 1
+                    with open(mine, "w", encoding="utf-8") as out:
+                        out.write(text.replace(old, new))
+                    done = home.baton("train", mine, "--script", "nothing")
+                    self.assertEqual(done.code, 78, done)
+                    self.assertRegex(done.err, rf"mine\.yaml:{line}:\d+: ")
+                    self.assertIn(says, done.err)
+
     def test_it_loads_and_its_ways_give_what_they_say(self):
         path = os.path.join(TOP, "doc", "example-lesson.yaml")
         with Home() as home:
