@@ -273,6 +273,11 @@ void gate_bind(struct gate_slot *slot, struct fleet *fleet, const struct gate_pl
 	slot->id = xstrdup(want->id);
 	slot->prod = true;
 	slot->session = fleet_session(fleet, want->id, len);
+	if (!slot->session && strncmp(want->id, "role/", 5) == 0) {
+		refuse(slot, "%.200s is a role: act on one of its witnesses, by that one's id",
+			want->id);
+		return;
+	}
 	if (!slot->session) {
 		refuse(slot, "there is no source %.*s", (int)(len < 200 ? len : 200), want->id);
 		return;

@@ -36,7 +36,7 @@ static const struct {
 	[SHAPE_BAR] = { 0x2588, '=' },     /* full block */
 	[SHAPE_OVERLAP] = { 0x2592, '#' }, /* medium shade */
 	[SHAPE_UNKNOWN] = { '?', '?' },
-	[SHAPE_IDLE] = { 0x2591, '-' }, /* light shade */
+	[SHAPE_IDLE] = { 0x2591, ':' }, /* light shade */
 	[SHAPE_NOW] = { 0x2502, '|' },  /* vertical line */
 	[SHAPE_ON] = { 0x25b6, '>' },   /* triangle to the right */
 	[SHAPE_FAILED] = { '!', '!' },
@@ -50,13 +50,13 @@ const char *chart_legend(bool ascii, int room)
 	static const char *const wide[] = {
 		"\xe2\x96\x88 at work  \xe2\x96\xb6 goes on  \xe2\x96\x92 two at once  ! failed  "
 		"\xe2\x96\x91 no pod alive  ? not known  x missed  o suspended  . due",
-		"= at work  > goes on  # two at once  ! failed  - no pod alive  ? not known  "
+		"= at work  > goes on  # two at once  ! failed  : no pod alive  ? not known  "
 		"x missed  o suspended  . due"
 	};
 	static const char *const narrow[] = {
 		"\xe2\x96\x88 run \xe2\x96\xb6 goes on \xe2\x96\x92 two at once ! failed "
 		"\xe2\x96\x91 no pod ? not known x missed",
-		"= run > goes on # two at once ! failed - no pod ? not known x missed"
+		"= run > goes on # two at once ! failed : no pod ? not known x missed"
 	};
 
 	if (room >= (int)text_width(wide[ascii]))

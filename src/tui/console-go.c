@@ -246,8 +246,8 @@ bool console_filter(struct console *k, const char *text)
 void console_sort(struct console *k, enum sort sort, bool reverse)
 {
 	listing_sort(k->listing, sort, reverse);
-	console_say(k, false, "sorted by %s%s: %s", sort_name(sort),
-		reverse ? ", turned round" : "", sort_help(sort));
+	console_say(k, false, "sorted: %s%s (:sort %s%s)", sort_help(sort),
+		reverse ? ", turned round" : "", reverse ? "-" : "", sort_name(sort));
 }
 
 void console_need(struct console *k)

@@ -267,6 +267,8 @@ static void role_text(char *buf, size_t size, const struct role_view *view, bool
 				buf + n, size - n, "%s%s", n ? (source ? "+" : " / ") : "", text);
 }
 
+static const char seen_words[] = " (seen ";
+
 /* "node-9 (seen 4m ago)" */
 static void unknown_holder(char *buf, size_t size, const struct model *m, const struct row *row,
 	const struct snapshot *snap, int64_t *next_ms)
@@ -275,7 +277,20 @@ static void unknown_holder(char *buf, size_t size, const struct model *m, const 
 
 	format_holder(holder, sizeof(holder), row);
 	format_since_ms(age, m, snap->picture_ms, next_ms);
-	snprintf(buf, size, "%s (seen %s ago)", holder, age);
+	snprintf(buf, size, "%s%s%s ago)", holder, seen_words, age);
+}
+
+/* Half of when it was seen tells nothing: "node-9 (4m ago)", or the name alone. */
+static void fit_seen(char *buf, const struct canvas *c, int w)
+{
+	char *seen = strstr(buf, seen_words), *age;
+
+	if (!seen || canvas_width(c, buf) <= w)
+		return;
+	age = seen + sizeof(seen_words) - 1;
+	memmove(seen + 2, age, strlen(age) + 1);
+	if (canvas_width(c, buf) > w)
+		*seen = '\0';
 }
 
 static void holder_text(char *buf, size_t size, const struct model *m,
@@ -427,6 +442,8 @@ static void draw_row(const struct model *m, struct canvas *c, struct area a, int
 			continue;
 		}
 		cell_text(buf, sizeof(buf), (enum column_id)i, m, row, &c->next_ms);
+		if (i == COLUMN_HOLDER && state == STATE_UNKNOWN)
+			fit_seen(buf, c, l->w[i]);
 		canvas_fit(c, a, y, l->x[i], l->w[i], strcmp(buf, "-") == 0 ? STYLE_DIM : text,
 			columns[i].fit, buf);
 	}
@@ -442,6 +459,25 @@ static void tell_looked_for(struct prose *p, const char *text)
 		text += n;
 		text += *text == '\n';
 	}
+}
+
+/* A word that is no field is looked for as text, since ids have colons: said where that finds
+ * nothing. */
+static void tell_fields(struct prose *p, const char *filter)
+{
+	const char *name, *help;
+	struct str names;
+	size_t i;
+
+	if (!strpbrk(filter, ":<>="))
+		return;
+	str_init(&names, 1024);
+	for (i = 0; filter_field_help(i, &name, &help); i++)
+		str_addf(&names, "%s%s", i ? " " : "", name);
+	prose_add(p, STYLE_DIM, "", 1, STYLE_DIM,
+		"The filter's fields are %s; other words are looked for as text. ? tells more.",
+		names.s);
+	str_release(&names);
 }
 
 /* Why there is nothing to see. */
@@ -467,6 +503,7 @@ static void draw_empty(const struct model *m, struct canvas *c, struct area a)
 		prose_add(&p, STYLE_TEXT, "", 1, STYLE_TEXT,
 			"%zu rows are hidden by it. Esc ends the filter.",
 			listing_total(m->listing));
+		tell_fields(&p, listing_filter_text(m->listing));
 	} else {
 		prose_add(&p, STYLE_STRONG, "", 1, STYLE_STRONG,
 			"Nothing is held, and nobody waits.");

@@ -28,8 +28,15 @@ struct events_view {
 
 enum {
 	TIME_W = 9,
-	WHAT_W = 9
+	WHAT_W = 9,       /* "hand-over" */
+	WHAT_WIDE_W = 16, /* "SuccessfulCreate": Kubernetes' own reasons are longer */
+	WIDE = 100
 };
+
+static int what_width(struct area a)
+{
+	return a.w >= WIDE ? WHAT_WIDE_W : WHAT_W;
+}
 
 static void *events_open(void)
 {
@@ -176,14 +183,14 @@ static enum style event_style(const char *what)
 static void draw_event(
 	const struct model *m, struct canvas *c, struct area a, int y, const struct event *e)
 {
-	int where_w = a.w >= 100 ? a.w / 3 : a.w / 4 + 4, x = 1;
+	int where_w = a.w >= WIDE ? a.w / 3 : a.w / 4 + 4, x = 1;
 	char at[CLOCK_TEXT_MAX];
 
 	format_event_time(at, m, e);
 	canvas_fit(c, a, y, x, TIME_W, STYLE_DIM, FIT_LEFT, at);
 	x += TIME_W + 1;
-	canvas_fit(c, a, y, x, WHAT_W, event_style(e->what), FIT_LEFT, e->what);
-	x += WHAT_W + 1;
+	canvas_fit(c, a, y, x, what_width(a), event_style(e->what), FIT_LEFT, e->what);
+	x += what_width(a) + 1;
 	canvas_fit(c, a, y, x, where_w, STYLE_STRONG, FIT_MIDDLE, e->id ? e->id : e->source);
 	x += where_w + 1;
 	if (e->remembered)
@@ -229,7 +236,7 @@ static void events_draw(void *state, const struct model *m, struct canvas *c, st
 	v->list_y = list.y;
 	canvas_put(c, a, 0, 1, STYLE_TABLE_HEAD, "TIME (UTC)");
 	canvas_put(c, a, 0, 2 + TIME_W + 1, STYLE_TABLE_HEAD, "WHAT");
-	canvas_put(c, a, 0, 3 + TIME_W + WHAT_W, STYLE_TABLE_HEAD, "WHERE");
+	canvas_put(c, a, 0, 3 + TIME_W + what_width(a), STYLE_TABLE_HEAD, "WHERE");
 	if (!n) {
 		draw_nothing(v, m, c, area_sub(list, 1, 1, list.h - 1, list.w - 2));
 		return;

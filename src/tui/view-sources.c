@@ -157,7 +157,8 @@ static void draw_source(const struct sources_view *v, const struct model *m, str
 
 	format_env(env, s->environment);
 	canvas_fit(c, a, y, 1, 14, STYLE_STRONG, FIT_MIDDLE, s->source);
-	canvas_fit(c, a, y, x, 9, STYLE_TEXT, FIT_LEFT, s->kind);
+	canvas_fit(c, a, y, x, 10, STYLE_TEXT, FIT_LEFT, s->kind);
+	x++;
 	canvas_fit(c, a, y, x + 10, 11, style_of_env(s->environment), FIT_LEFT, env);
 	canvas_fit(c, a, y, x + 22, 10, health_style(s), FIT_LEFT, source_state_word(s->state));
 	format_picture_age(text, m, s->picture_ms, &c->next_ms);
@@ -185,15 +186,15 @@ static void draw_source_heads(struct canvas *c, struct area a)
 		int x, w;
 		enum fit fit;
 		const char *head;
-	} heads[] = { { 1, 14, FIT_LEFT, "SOURCE" }, { 16, 9, FIT_LEFT, "KIND" },
-		{ 26, 11, FIT_LEFT, "ENV" }, { 38, 10, FIT_LEFT, "HEALTH" },
-		{ 49, 6, FIT_RIGHT, "AGE" }, { 56, 7, FIT_RIGHT, "ROWS" },
-		{ 64, 9, FIT_RIGHT, "ANSWER" }, { 74, 8, FIT_RIGHT, "REQ/MIN" },
-		{ 83, 8, FIT_RIGHT, "KB/MIN" }, { 93, 20, FIT_LEFT, "ANSWERS, LAST MINUTE" } };
+	} heads[] = { { 1, 14, FIT_LEFT, "SOURCE" }, { 16, 10, FIT_LEFT, "KIND" },
+		{ 27, 11, FIT_LEFT, "ENV" }, { 39, 10, FIT_LEFT, "HEALTH" },
+		{ 50, 6, FIT_RIGHT, "AGE" }, { 57, 7, FIT_RIGHT, "ROWS" },
+		{ 65, 9, FIT_RIGHT, "ANSWER" }, { 75, 8, FIT_RIGHT, "REQ/MIN" },
+		{ 84, 8, FIT_RIGHT, "KB/MIN" }, { 94, 20, FIT_LEFT, "ANSWERS, LAST MINUTE" } };
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(heads); i++)
-		if (heads[i].x + heads[i].w < a.w && (heads[i].x < 74 || a.w >= 100))
+		if (heads[i].x + heads[i].w < a.w && (heads[i].x < 75 || a.w >= 100))
 			canvas_fit(c, a, 0, heads[i].x, heads[i].w, STYLE_TABLE_HEAD, heads[i].fit,
 				heads[i].head);
 }

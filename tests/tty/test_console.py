@@ -130,7 +130,7 @@ class Keys(Case):
     def test_commands(self):
         with stage("mixed") as p:
             p.wait("by need").keys(":sor").wait("sort")
-            p.keys("\x15sort -age\r").wait("sorted by age")
+            p.keys("\x15sort -age\r").wait("turned round (:sort -age)")
             p.keys(":nonsense\r").wait("is no command")
             p.keys(":theme nothing\r").wait("no theme")
             p.keys(":theme light\r").wait("theme light")

@@ -61,10 +61,12 @@ class Console(unittest.TestCase):
             home.write_config(f'sources: {{pg: {{kind: postgres, conninfo: "host=127.0.0.1 port=1 passfile={path}"}}}}\n')
             with console(home) as p:
                 p.wait("nobody listens")
-                self.assertNotIn(b"WARNING", p.raw)
+                # The source may be asked before the terminal is taken: then it is said before.
+                before = p.raw.index(b"\x1b[?1049h")
+                self.assertNotIn(b"WARNING", p.raw[before:])
                 p.keys("q")
                 self.assertEqual(p.end(), 0)
-                self.assertIn(b"WARNING: password file", p.raw[p.raw.rindex(b"\x1b[?1049l"):])
+                self.assertIn(b"WARNING: password file", p.raw[:before] + p.raw[p.raw.rindex(b"\x1b[?1049l"):])
                 self.assertEqual(p.settings(), p.before)
 
     def test_a_broken_theme_keeps_nobody_out(self):
@@ -223,7 +225,7 @@ sources:
                 p.wait("HELD")
                 pg.stop()
                 p.wait("UNKNOWN")
-                self.assertRegex(p.screen.text, r"\? UNKNOWN .*worker-1 \(seen")
+                self.assertRegex(p.screen.text, r"\? UNKNOWN .*worker-1 \((seen )?\d+s ago")
                 self.assertIn("postgres!", p.screen.line(0))
                 p.keys("q")
                 self.assertEqual(p.end(), 0)

@@ -585,6 +585,7 @@ static void the_menu_of_a_set_says_the_first_reason(void **state)
 {
 	const struct gate_want wants[] = { { .id = "test/x", .key = "rev:7" },
 		{ .id = "other/x", .key = "rev:7" }, { .id = "test/x", .key = "rev:6" } };
+	const struct gate_want role = { .id = "role/x" };
 	char *why[VERB_COUNT];
 	struct acting_fleet f;
 	struct board *board;
@@ -600,6 +601,10 @@ static void the_menu_of_a_set_says_the_first_reason(void **state)
 		free(why[verb]);
 	gate_hinders(f.fleet, board, wants, 3, GATE_WAY_COMMAND, why);
 	assert_non_null(strstr(why[VERB_RELEASE], "rev:6 is not there any more"));
+	for (verb = 0; verb < VERB_COUNT; verb++)
+		free(why[verb]);
+	gate_hinders(f.fleet, board, &role, 1, GATE_WAY_COMMAND, why);
+	assert_non_null(strstr(why[VERB_RELEASE], "role/x is a role: act on one of its witnesses"));
 	for (verb = 0; verb < VERB_COUNT; verb++)
 		free(why[verb]);
 	board_unref(board);
