@@ -162,7 +162,9 @@ static int look_suspended(struct kube *k, const struct order *order, const struc
 		if (active)
 			str_addf(&sight->text, "; %zu %s active", active,
 				active == 1 ? "run is" : "runs are");
-		sight->overlap = want && active ? OVERLAP_OPEN : OVERLAP_NONE;
+		/* Who suspends it takes the work from nobody: what runs is meant to go on. */
+		sight->overlap =
+			order->verb == VERB_STEP_DOWN && active ? OVERLAP_OPEN : OVERLAP_NONE;
 	}
 	kube_thing_release(&cron);
 	str_release(&path);

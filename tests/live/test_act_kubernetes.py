@@ -171,6 +171,16 @@ class CronJobs(Case):
         self.act("resume", row)
         wait_until(lambda: self.plane.runs_of("late"))
 
+    def test_suspend_takes_the_work_from_nobody(self):
+        """The run that is active is meant to go on: that it was not seen to stop is no warning."""
+        self.cronjob("goes-on", suspend=False, schedule="0 0 1 1 *")
+        job = self.running("goes-on", 3)
+        row = "kube/cronjob/default/goes-on"
+        said = self.act("suspend", row)
+        self.assertEqual((said["outcome"], said["overlap"]), ("done", "none"))
+        self.assertIn("1 run is active", said["text"])
+        self.assertFalse(self.deleting(job))
+
     def test_step_down_lets_the_active_run_end(self):
         self.cronjob("slow", suspend=False, schedule="0 0 1 1 *")
         job = self.running("slow", 3)
