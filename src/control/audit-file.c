@@ -128,10 +128,15 @@ static uint64_t highest_in(const char *tail, size_t len)
 	return highest;
 }
 
+static int no_file(const char *path, struct err *err)
+{
+	return err_set(err, ERR_IO, "%s is no file that can be written", path);
+}
+
 /* Reads the file's tail; tells whether it ends in the middle of a line. */
 static int read_tail(const char *path, uint64_t *ret_n, bool *ret_half, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char *buf;
 	ssize_t got;
 	struct stat st;
@@ -142,10 +147,12 @@ static int read_tail(const char *path, uint64_t *ret_n, bool *ret_half, struct e
 		return errno == ENOENT
 			       ? 0
 			       : err_set(err, ERR_IO, "can't read %s: %s", path, strerror(errno));
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return no_file(path, err);
+	}
 	buf = xmalloc(TAIL_BYTES);
-	got = fstat(fd, &st) < 0 ? -1
-				 : pread(fd, buf, TAIL_BYTES,
-					   st.st_size > TAIL_BYTES ? st.st_size - TAIL_BYTES : 0);
+	got = pread(fd, buf, TAIL_BYTES, st.st_size > TAIL_BYTES ? st.st_size - TAIL_BYTES : 0);
 	close(fd);
 	if (got > 0) {
 		*ret_half = buf[got - 1] != '\n';
@@ -209,12 +216,12 @@ static int audit_open(const struct audit *audit, const char *path, off_t *ret_si
 		audit_rotate(audit);
 		fresh = true;
 	}
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600);
 	if (fd < 0)
 		return err_set(err, ERR_IO, "can't open %s: %s", path, strerror(errno));
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return err_set(err, ERR_IO, "%s is no file that can be written", path);
+		return no_file(path, err);
 	}
 	/* It names people and requests: whoever made it wider, it is ours alone again. */
 	if (st.st_mode & 077)

@@ -4,6 +4,7 @@
 #include "tests/unit/control/folder.h"
 
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "control/audit-tail.h"
 #include "control/audit.h"
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -214,6 +216,27 @@ static void half_a_line_swallows_nothing(void **state)
 	assert_acts(&audit, "2 done;1 -;", 4);
 	/* Above whatever number stands there, so that none comes twice. */
 	assert_int_equal(intent(&audit), 6);
+	audit_release(&audit);
+}
+
+/* A pipe of that name has no other end: nobody waits for one. */
+static void what_is_no_file_is_refused_at_once(void **state)
+{
+	struct audit_copy copy;
+	struct err err = { 0 };
+	struct audit audit;
+	char path[256];
+	uint64_t n = 0;
+
+	audit_init(&audit, *state);
+	path_of(&audit, "audit.jsonl", path, sizeof(path));
+	assert_int_equal(fs_make_dirs(audit.folder, &err), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	alarm(20);
+	assert_int_not_equal(
+		audit_intent(&audit, &step_down, 1767323045678000, &n, &copy, &err), 0);
+	alarm(0);
+	assert_non_null(strstr(err.text, "audit.jsonl is no file"));
 	audit_release(&audit);
 }
 
@@ -487,6 +510,7 @@ int main(void)
 		AUDIT_TEST(texts_are_plain),
 		AUDIT_TEST(a_number_without_a_next_is_not_believed),
 		AUDIT_TEST(half_a_line_swallows_nothing),
+		AUDIT_TEST(what_is_no_file_is_refused_at_once),
 		AUDIT_TEST(hostile_texts_stay_on_their_line),
 		AUDIT_TEST(files_rotate_and_numbers_go_on),
 		AUDIT_TEST(an_act_may_lie_in_two_files),
