@@ -244,6 +244,25 @@ static size_t text_cut(const char *s, size_t max_bytes)
 	return cut;
 }
 
+int text_most(const char *s, int max)
+{
+	size_t len = strnlen(s, (size_t)max + 1);
+
+	return (int)(len > (size_t)max ? text_cut(s, (size_t)max) : len);
+}
+
+void text_trim(char *buf)
+{
+	size_t len = strlen(buf), last = len;
+	uint32_t cp;
+
+	while (last && len - last < 3 && ((unsigned char)buf[last - 1] & 0xc0) == 0x80)
+		last--;
+	if (last && ((unsigned char)buf[last - 1] & 0xc0) == 0xc0 &&
+		!text_decode(buf + last - 1, len - last + 1, &cp))
+		buf[last - 1] = '\0';
+}
+
 void text_escape_again(struct str *out, const char *s, size_t max_bytes)
 {
 	size_t all = strlen(s), len = all > max_bytes ? text_cut(s, max_bytes) : all, i = 0;

@@ -45,6 +45,11 @@ bool text_is_plain(const char *s);
  * fits. */
 void text_fit(char *buf, size_t size, const char *text);
 
+/* The bytes of s to show of at most max, up to the end of a character: for "%.*s". */
+int text_most(const char *s, int max);
+/* Takes off what is left of a character at the end of buf, which snprintf may have cut anywhere. */
+void text_trim(char *buf);
+
 /*
  * Takes back what text_escape wrote. Returns 0, or ERR_USAGE for an escape that it never writes
  * (out holds garbage).

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "cli/verb.h"
 #include "show/forecast.h"
 #include "show/json.h"
@@ -66,8 +67,8 @@ static void act_ask(
 		gate_cancel(gate);
 		return;
 	}
-	snprintf(prompt, sizeof(prompt), "type %.4000s to go on, or Enter to leave it as it is > ",
-		view->to_type);
+	snprintf(prompt, sizeof(prompt), "type %.*s to go on, or Enter to leave it as it is > ",
+		text_most(view->to_type, 4000), view->to_type);
 	for (tries = 0; tries < ASKED_MOST; tries++) {
 		if (!ask_line(call, prompt, typed, sizeof(typed)) || !typed[0])
 			break;

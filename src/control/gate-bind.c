@@ -27,6 +27,7 @@ __attribute__((format(printf, 2, 3))) static void refuse(
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
+	text_trim(text);
 	plan_add(&slot->refusals, text, NULL);
 }
 
@@ -130,8 +131,8 @@ static void refuse_nobody(struct gate_slot *slot, const char *wanted, const stru
 	slot->differs = true;
 	str_init(&keys, REFUSAL_MAX / 2);
 	list_keys(&keys, all);
-	refuse(slot, "%.300s is not there any more: %s%.2000s", wanted,
-		all->n ? "there is " : "nobody holds it", keys.s);
+	refuse(slot, "%.*s is not there any more: %s%.*s", text_most(wanted, 300), wanted,
+		all->n ? "there is " : "nobody holds it", text_most(keys.s, 2000), keys.s);
 	str_release(&keys);
 }
 
@@ -142,8 +143,9 @@ static void refuse_several(
 
 	str_init(&keys, REFUSAL_MAX / 2);
 	list_keys(&keys, found);
-	refuse(slot, "%.300s is not one but %zu: say which by its key: %.2000s",
-		wanted ? wanted : "the holder", found->n, keys.s);
+	wanted = wanted ? wanted : "the holder";
+	refuse(slot, "%.*s is not one but %zu: say which by its key: %.*s", text_most(wanted, 300),
+		wanted, found->n, text_most(keys.s, 2000), keys.s);
 	str_release(&keys);
 }
 

@@ -2,6 +2,7 @@
 
 #include "model/judge-rules.h"
 #include "base/str.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -185,8 +186,8 @@ static void advise_overlap(
 			before);
 	else
 		verdict_advise(j->out,
-			"Check the process of %s%s%.100s: losing the record tells it nothing.",
-			before, at ? " at " : "", at ? client : "");
+			"Check the process of %s%s%.*s: losing the record tells it nothing.",
+			before, at ? " at " : "", at ? text_most(client, 100) : 0, client);
 }
 
 static void judge_overlap(struct judging *j)

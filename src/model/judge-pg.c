@@ -325,10 +325,10 @@ static void judge_pooled(struct judging *j)
 		judging_state(j, STATE_STUCK);
 	verdict_add(j->out, FINDING_POOLED_HOLDER, j->n_waiters ? SEVERITY_WARN : SEVERITY_INFO,
 		TIME_UNKNOWN,
-		"The session of %s seems to be a connection pooler's (%.200s): its present client "
+		"The session of %s seems to be a connection pooler's (%.*s): its present client "
 		"and "
 		"query need not be those that took the lock, and no live owner is proven; %s.",
-		judging_who(who, c), why, say_queue(j, queue));
+		judging_who(who, c), text_most(why, 200), why, say_queue(j, queue));
 	verdict_advise(j->out, "Make sure that nobody is still at the work, then end that one "
 			       "session. Let sessions "
 			       "that lock connect directly, or through a pool in session mode.");

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "model/plan.h"
 
 #include <stdarg.h>
@@ -83,6 +84,7 @@ __attribute__((format(printf, 1, 0))) static char *plan_format(const char *fmt, 
 	char *text = xmalloc(PLAN_TEXT_MAX), *kept;
 
 	vsnprintf(text, PLAN_TEXT_MAX, fmt, args);
+	text_trim(text);
 	kept = xstrdup(text);
 	free(text);
 	return kept;

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "model/role.h"
+#include "base/text.h"
 #include "model/identity.h"
 #include "model/judge-rules.h"
 #include "model/memory.h"
@@ -218,10 +219,12 @@ bool role_two_at_once(const struct role_view *view, char *text)
 
 	if (!role_find_two(view, &p))
 		return false;
-	snprintf(text, ROLE_TEXT_MAX, "%.200s by %s%s%.64s, and %.200s by %s%s%.64s",
-		view->role->witnesses[p.i], judging_who(a, p.x), client_of(p.x)[0] ? " at " : "",
-		client_of(p.x), view->role->witnesses[p.k], judging_who(b, p.y),
-		client_of(p.y)[0] ? " at " : "", client_of(p.y));
+	snprintf(text, ROLE_TEXT_MAX, "%.*s by %s%s%.64s, and %.*s by %s%s%.64s",
+		text_most(view->role->witnesses[p.i], 200), view->role->witnesses[p.i],
+		judging_who(a, p.x), client_of(p.x)[0] ? " at " : "", client_of(p.x),
+		text_most(view->role->witnesses[p.k], 200), view->role->witnesses[p.k],
+		judging_who(b, p.y), client_of(p.y)[0] ? " at " : "", client_of(p.y));
+	text_trim(text);
 	return true;
 }
 

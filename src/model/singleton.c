@@ -3,6 +3,7 @@
 #include "model/schedule.h"
 #include "model/singleton.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -164,6 +165,7 @@ void singleton_holder_words(const struct singleton *s, char *buf, size_t size)
 		snprintf(buf, size, "%s +%" PRIu32, claim_identity(holder), n - 1);
 	else
 		snprintf(buf, size, "%s", claim_identity(holder));
+	text_trim(buf);
 }
 
 static const struct detail *detail_find(const struct detail *details, size_t n, enum detail_id id)

@@ -2,6 +2,7 @@
 
 #include "model/verdict.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -77,6 +78,7 @@ __attribute__((format(printf, 2, 0))) static int64_t verdict_format(
 	if (!strchr(fmt, '%'))
 		return verdict_text(d, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
+	text_trim(text);
 	return verdict_text(d, text);
 }
 

@@ -628,7 +628,7 @@ static void text_role_holder(struct str *out, const struct role_view *view)
 		if (strcmp(words, "-") == 0)
 			continue;
 		if (!*first)
-			snprintf(first, sizeof(first), "%s", words);
+			memcpy(first, words, sizeof(first));
 		else if (strcmp(words, first) != 0)
 			others++;
 	}

@@ -12,7 +12,8 @@
 /* What an act would cost: read again, directly before, by requests that change nothing. */
 
 enum {
-	SHOWN_MAX = 400
+	SHOWN_MAX = 400,
+	VALUE_SHOWN = 300
 };
 
 /* ---- the same still? ---- */
@@ -25,7 +26,8 @@ static void compare_value(struct etcd_reading *in, struct plan *plan)
 		return;
 	str_init(&name, 8 * ETCD_VALUE_MAX);
 	if (!str_eq(etcd_candidate_name(&name, in->own), claim_identity(in->t->claim)))
-		plan_changed(plan, "the key names another holder now: %.200s", name.s);
+		plan_changed(plan, "the key names another holder now: %.*s", text_most(name.s, 200),
+			name.s);
 	str_release(&name);
 }
 
@@ -151,11 +153,13 @@ static void write_delete(const struct etcd_reading *in, struct plan *plan)
 	}
 	plan_text(&plan->request,
 		"txn: if create_revision(\"%s\") = %" PRId64 " and lease = %" PRIx64
-		"%s%.300s%s then "
+		"%s%.*s%s then "
 		"delete that key, else only read it",
 		key.s, in->t->create_revision, (uint64_t)in->t->lease,
-		in->t->single ? " and value = \"" : "", in->t->single ? value.s : "",
-		in->t->single ? "\"" : "");
+		in->t->single ? " and value = \"" : "", text_most(value.s, VALUE_SHOWN), value.s,
+		!in->t->single            ? ""
+		: value.len > VALUE_SHOWN ? "\"..."
+					  : "\"");
 	plan_text(&plan->guarded_by,
 		"etcd compares the key's create_revision%s in the transaction that "
 		"deletes it",

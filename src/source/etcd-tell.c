@@ -292,7 +292,8 @@ void etcd_tell_self(struct etcd *e)
 		tell_member(d, &e->members[i]);
 	round_self(e->r, draft_finish(d));
 	if (now->version) {
-		snprintf(server, sizeof(server), "etcd %.60s", now->version);
+		snprintf(server, sizeof(server), "etcd %.*s", text_most(now->version, 60),
+			now->version);
 		round_server(e->r, server);
 	}
 	e->self_changed = false;

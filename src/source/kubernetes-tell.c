@@ -627,7 +627,8 @@ void kube_tell_self(struct kube *k)
 	}
 	round_self(k->r, draft_finish(d));
 	if (k->server_version) {
-		snprintf(server, sizeof(server), "Kubernetes %.100s", k->server_version);
+		snprintf(server, sizeof(server), "Kubernetes %.*s",
+			text_most(k->server_version, 100), k->server_version);
 		round_server(k->r, server);
 	}
 	k->self_changed = false;

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "base/vclock.h"
 #include "control/fleet.h"
 #include "control/gate.h"
@@ -301,7 +302,8 @@ void console_copy(struct console *k, const char *text)
 	else if (lines > 1)
 		console_say(k, false, "%zu ids sent to the terminal's clipboard", lines);
 	else
-		console_say(k, false, "sent to the terminal's clipboard: %.500s", text);
+		console_say(k, false, "sent to the terminal's clipboard: %.*s",
+			text_most(text, 500), text);
 }
 
 void console_escape(struct console *k)

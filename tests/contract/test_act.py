@@ -108,6 +108,34 @@ class Words(Acts):
         self.assertIn("nothing was sent", done.err)
 
 
+class LongTexts(Acts):
+    """Names of characters of three bytes, which a cut at any byte would break, in all that is printed."""
+
+    def printed(self, home, *args):
+        done = subprocess.run([baton_path(), *args], env=home.env(), stdin=subprocess.DEVNULL, capture_output=True)
+        return (done.stdout + done.stderr).decode("utf-8", errors="strict")
+
+    def test_a_cut_is_made_where_a_character_ends(self):
+        shifts = [n * "x" + 400 * "\u6f22" for n in range(3)]
+        home = self.home(more="roles:\n" + "".join(
+            f"  r{n}: {{witnesses: ['ctl/elections/{name[:100]}', 'ctl/elections/job{n}']}}\n" for n, name in enumerate(shifts)))
+        for n, name in enumerate(shifts):
+            for election, value in ((name[:100], "a" + name), (f"job{n}", "b" + name), (f"job{n}", "c" + name), (f"key{n}/x", name)):
+                lease = self.etcd.grant(60)
+                key = f"elections/{election}" + ("" if election.endswith("/x") else f"/{lease:x}")
+                self.etcd.put(key, value, lease)
+        for args in (("list",), ("check",), ("list", "--json"), ("doctor",)):
+            self.printed(home, *args)
+        for n, name in enumerate(shifts):
+            sure = ("--reason", name, "--yes")
+            for args in (("show", f"role/r{n}"), ("show", f"ctl/elections/job{n}"), ("show", f"ctl/elections/{name[:99]}"),
+                         ("forecast", "step-down", f"ctl/elections/{name[:100]}"), ("forecast", "step-down", f"ctl/elections/key{n}/x"),
+                         ("forecast", "release", f"ctl/elections/job{n}", "--expect", name),
+                         ("act", "release", f"ctl/elections/job{n}", "--expect", name, *sure),
+                         ("act", "step-down", f"ctl/elections/key{n}/x", "--expect", name, *sure), ("audit",)):
+                self.assertIn("\u6f22", self.printed(home, *args), args)
+
+
 class Forecast(Acts):
     def test_it_fits_the_schema_and_sends_nothing(self):
         home = self.home()

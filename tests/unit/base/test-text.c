@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -275,6 +276,32 @@ static int set_locale(void **state)
 	return 0;
 }
 
+static void a_cut_is_made_where_a_character_ends(void **state)
+{
+	static const char *const texts[] = { "", "a", "ab", "\xc3\xa9", "a\xc3\xa9", "\xe6\xbc\xa2",
+		"a\xe6\xbc\xa2", "\xf0\x9f\x98\x80", "ab\xf0\x9f\x98\x80",
+		"\xe6\xbc\xa2\xe6\xbc\xa2" };
+	char buf[16];
+	uint32_t cp;
+	size_t i, at;
+	int max;
+
+	(void)state;
+	for (i = 0; i < ARRAY_LEN(texts); i++)
+		for (max = 0; max < 12; max++) {
+			int most = text_most(texts[i], max);
+
+			assert_true(most <= max);
+			assert_true(max - most < 4 || !texts[i][most]);
+			snprintf(buf, (size_t)max + 1, "%s", texts[i]);
+			text_trim(buf);
+			assert_int_equal(strlen(buf), most);
+			assert_memory_equal(buf, texts[i], most);
+			for (at = 0; buf[at]; at += text_decode(buf + at, strlen(buf + at), &cp))
+				assert_true(text_decode(buf + at, strlen(buf + at), &cp) > 0);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +312,7 @@ int main(void)
 		cmocka_unit_test(a_cut_is_between_characters),
 		cmocka_unit_test(decodes_like_the_c_library),
 		cmocka_unit_test(widths),
+		cmocka_unit_test(a_cut_is_made_where_a_character_ends),
 		cmocka_unit_test(distance_is_levenshteins),
 	};
 
