@@ -432,7 +432,9 @@ static int sight_event(struct gate_slot *slot, const struct sight *sight, bool r
 	slot->linger_until_ms = TIME_UNKNOWN;
 	if (read && sight->undone)
 		return GATE_EVENT_UNDONE;
-	return now >= slot->settle_until_ms || stopping ? GATE_EVENT_LIMIT : -1;
+	if (now < slot->settle_until_ms && !stopping)
+		return -1;
+	return read && sight->seen ? GATE_EVENT_SETTLED : GATE_EVENT_LIMIT;
 }
 
 static void tell_sight(

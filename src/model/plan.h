@@ -151,7 +151,9 @@ enum overlap {
 /* One look afterwards. */
 struct sight {
 	bool settled; /* the act shows its whole effect: the record is gone, the spec is changed */
-	bool undone;  /* it does not, and will not: the same claim is there again, or still */
+	bool seen; /* it shows it now, and it is waited for whether somebody undoes it: settled when
+		      the time is over */
+	bool undone; /* it does not, and will not: the same claim is there again, or still */
 	enum overlap overlap;
 	struct str text; /* what was seen, in words, sanitised */
 };

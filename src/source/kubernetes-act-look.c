@@ -81,6 +81,7 @@ static void look_holder(
 	}
 	if (!holder || !*holder) {
 		/* Whoever takes it straight back does so within this time. */
+		sight->seen = true;
 		sight->settled = k->acted_ms != TIME_UNKNOWN &&
 				 round_now_ms(k->r) >= k->acted_ms + RETAKE_MS;
 		str_add(&sight->text, "nobody holds it");

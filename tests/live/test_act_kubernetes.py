@@ -107,6 +107,14 @@ class Leases(Case):
         self.assertEqual(said["outcome"], "partial")
         self.assertEqual(self.api.get("leases", "alive", "default")["spec"]["holderIdentity"], "alone")
 
+    def test_what_was_seen_is_done_however_short_the_time(self):
+        """Less than the time in which a holder that lives would take it back: the record is free, and that is known."""
+        self.plane.make_lease("quick", "one", duration=3600)
+        done = self.home.baton("act", "step-down", "kube/lease/default/quick", "--expect", "one", "--reason", "a test", "--yes",
+                               "--json", "--timeout", "1")
+        self.assertEqual((done.code, done.json["outcome"], done.json["overlap"]), (0, "done", "open"), done)
+        self.assertIn("nobody holds it", done.json["text"])
+
     def test_another_holder_is_never_hit(self):
         self.plane.make_lease("moved", "old")
         row = "kube/lease/default/moved"

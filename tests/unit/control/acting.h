@@ -18,7 +18,7 @@ struct acting {
 	enum effect_kind effect;
 	void (*sending)(struct acting *a); /* called in send, before its answer; NULL */
 	unsigned settled_from;             /* from the look of that number on; 0: never */
-	bool undone;
+	bool seen, undone;
 	enum overlap overlap;
 	unsigned plans, sends, looks; /* how often it was asked */
 	char sent_key[64];
@@ -84,6 +84,7 @@ static inline int acting_look(void *state, struct round *r, const struct order *
 	pthread_mutex_lock(&a->script.mutex);
 	a->looks++;
 	sight->settled = a->settled_from && a->looks >= a->settled_from;
+	sight->seen = a->seen;
 	sight->undone = a->undone;
 	sight->overlap = a->overlap;
 	pthread_mutex_unlock(&a->script.mutex);

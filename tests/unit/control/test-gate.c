@@ -130,7 +130,7 @@ struct end {
 	enum tristate permission;
 	enum effect_kind effect;
 	unsigned settled_from;
-	bool undone;
+	bool seen, undone;
 	enum gate_outcome outcome;
 	unsigned sends;
 	const char *audit;
@@ -163,6 +163,10 @@ static const struct end ends[] = {
 		.effect = EFFECT_DONE, .audit = "1 step-down test/x partial;" },
 	{ "effect not seen in time", .effect = EFFECT_DONE, .outcome = GATE_UNKNOWN, .sends = 1,
 		.audit = "1 step-down test/x unknown;" },
+	{ "seen, and nobody undid it in time", .effect = EFFECT_DONE, .seen = true,
+		.outcome = GATE_DONE, .sends = 1, .audit = "1 step-down test/x done;" },
+	{ "seen, and undone", .effect = EFFECT_DONE, .seen = true, .undone = true,
+		.outcome = GATE_PARTIAL, .sends = 1, .audit = "1 step-down test/x partial;" },
 	{ "settled after some looks", .effect = EFFECT_DONE, .settled_from = 2,
 		.outcome = GATE_DONE, .sends = 1, .audit = "1 step-down test/x done;" },
 };
@@ -193,6 +197,7 @@ static void the_outcome_never_lies(void **state)
 		f.first.permission = end->permission ? end->permission : TRI_YES;
 		f.first.effect = end->effect;
 		f.first.settled_from = end->settled_from;
+		f.first.seen = end->seen;
 		f.first.undone = end->undone;
 		acting_fleet_start(&f, *state);
 		if (carry(&f, VERB_STEP_DOWN, "node-a") != end->outcome)
