@@ -187,22 +187,6 @@ void history_write(const struct history *h, struct str *out)
 	}
 }
 
-/* Whether it is what stands behind the border: printable UTF-8, and nothing that moves a cursor. */
-static bool is_clean(const char *text)
-{
-	size_t len = strlen(text), at = 0;
-
-	while (at < len) {
-		uint32_t cp;
-		size_t n = text_decode(text + at, len - at, &cp);
-
-		if (!n || text_cp_width(cp) < 0)
-			return false;
-		at += n;
-	}
-	return true;
-}
-
 static bool take_int(const char *text, int64_t *ret)
 {
 	char *end;
@@ -249,7 +233,7 @@ static void read_line(struct history *h, const char *source, char *line)
 		*line++ = '\0';
 	}
 	for (i = 0; i < FIELDS; i++)
-		if (!is_clean(field[i]))
+		if (!text_is_plain(field[i]))
 			return;
 	e.what = known_what(field[2]);
 	if (!e.what || !take_int(field[0], &e.at_us) || !take_int(field[1], &e.token) ||
