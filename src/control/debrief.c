@@ -26,6 +26,13 @@ const char *account_end_word(enum account_end end)
 	return words[end];
 }
 
+int64_t debrief_after_ms(const struct debrief *d)
+{
+	bool restored = d->end == ACCOUNT_RESTORED && d->restored_ms >= 0;
+
+	return (restored ? d->restored_ms : d->end_ms) - d->begins_ms;
+}
+
 void debrief_causes(const struct lesson *lesson, uint64_t causes, struct str *out)
 {
 	size_t i;

@@ -81,6 +81,8 @@ struct debrief {
 	size_t events_left_out;
 };
 
+/* How long it took since the trainee sat down: until all was well, or else until it was over. */
+int64_t debrief_after_ms(const struct debrief *d);
 /* Of the world's referee, as it is now. The caller frees. */
 struct debrief *debrief_new(const struct lesson *lesson, uint64_t seed, struct world *w);
 void debrief_free(struct debrief *d);

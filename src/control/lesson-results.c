@@ -81,7 +81,7 @@ static char *line_of(const struct debrief *d, int64_t now_us)
 	json_object_set_new(json, "communication", json_integer(s->communication));
 	json_object_set_new(json, "hints", json_integer(s->hints));
 	json_object_set_new(json, "end", json_string(account_end_word(d->end)));
-	json_object_set_new(json, "after_ms", json_integer((json_int_t)(d->end_ms - d->begins_ms)));
+	json_object_set_new(json, "after_ms", json_integer((json_int_t)debrief_after_ms(d)));
 	line = json_dumps(json, JSON_COMPACT);
 	json_decref(json);
 	return line;

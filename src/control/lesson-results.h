@@ -20,7 +20,7 @@ struct lesson_result {
 	char title[LESSON_RESULT_TITLE]; /* sanitised */
 	uint64_t seed;
 	int score, diagnosis, safety, time, communication, hints;
-	int64_t after_ms;
+	int64_t after_ms;                  /* debrief_after_ms */
 	char inject[LESSON_RESULT_INJECT]; /* the fault that an instructor added; "" */
 	const char *end;                   /* "restored", "limit", "finished" */
 };

@@ -88,11 +88,11 @@ static const char *end_text(enum account_end end)
 {
 	switch (end) {
 	case ACCOUNT_RESTORED:
-		return "all is well again";
+		return "all was well again";
 	case ACCOUNT_LIMIT:
-		return "the time is over";
+		return "the time was over";
 	case ACCOUNT_FINISHED:
-		return "the time is over; you had said that nothing more is to be done";
+		return "the time was over; you had said that nothing more is to be done";
 	default:
 		return "it goes on";
 	}
@@ -103,7 +103,7 @@ static void tell_title(struct prose *p, const struct debrief *d)
 	const struct lesson *l = d->lesson;
 	char at[SCORE_CLOCK_MAX], par[SCORE_CLOCK_MAX];
 
-	score_clock(at, d->end_ms - d->begins_ms);
+	score_clock(at, debrief_after_ms(d));
 	score_clock(par, l->par_ms);
 	prose_add(p, STYLE_STRONG, "", 1, STYLE_STRONG, "%s %s: %d of 100", l->number, l->title,
 		d->score.total);

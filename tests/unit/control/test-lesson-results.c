@@ -19,7 +19,8 @@ static struct debrief played(const struct lesson *lesson, int total)
 		.seed = 7,
 		.end = ACCOUNT_RESTORED,
 		.begins_ms = 45000,
-		.end_ms = 105000,
+		.end_ms = 125000,
+		.restored_ms = 105000, /* all held for a while then */
 		.score = { .total = total, .diagnosis = 30, .safety = 20 } };
 }
 
