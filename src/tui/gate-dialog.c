@@ -45,13 +45,21 @@ static enum style label_style(const char *label)
 	return label[0] == '!' ? STYLE_FINDING_WARN : STYLE_KEY;
 }
 
+/* Where a forecast's lines go, and what stands there already: why it was refused. */
+struct telling {
+	struct prose *p;
+	const char *said; /* NULL: nothing */
+};
+
 static void tell_line(void *arg, const char *label, const char *text)
 {
-	struct prose *p = arg;
+	const struct telling *t = arg;
 	bool warning = label[0] == '!';
 
-	prose_add(p, label_style(label), label, LABEL_W, warning ? STYLE_FINDING_WARN : STYLE_TEXT,
-		"%s", text);
+	if (t->said && strcmp(label, "not now") == 0 && strcmp(text, t->said) == 0)
+		return;
+	prose_add(t->p, label_style(label), label, LABEL_W,
+		warning ? STYLE_FINDING_WARN : STYLE_TEXT, "%s", text);
 }
 
 static enum style outcome_style(enum gate_outcome outcome)
@@ -98,13 +106,22 @@ static void tell_which(struct prose *p, const struct gate_view *view, size_t i)
 			view->n_items, verb_word(item->verb)->word, item->id);
 }
 
+/* What is said first of one that is over; NULL: it was not refused. */
+static const char *refused_text(const struct gate_view *view, size_t i)
+{
+	return view->phase == GATE_PHASE_OVER && view->items[i].outcome == GATE_REFUSED
+		       ? view->items[i].text
+		       : NULL;
+}
+
 static void tell_forecast(struct prose *p, const struct gate_view *view, size_t i)
 {
 	const struct gate_item *item = &view->items[i];
+	struct telling t = { .p = p, .said = refused_text(view, i) };
 
 	tell_which(p, view, i);
 	if (item->forecast)
-		forecast_tell(item->forecast, tell_line, p);
+		forecast_tell(item->forecast, tell_line, &t);
 	else if (view->phase == GATE_PHASE_READING)
 		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM,
 			"Reads again what it is now; nothing is sent.");
@@ -116,8 +133,12 @@ static void tell_steps(struct prose *p, const struct gate_view *view)
 
 	for (i = 0; i < view->n_steps; i++) {
 		const struct gate_step *s = &view->steps[i];
+		const char *said = s->item < view->n_items ? refused_text(view, s->item) : NULL;
 		int64_t ms = s->at_us / 1000;
 		char mark[24];
+
+		if (said && strcmp(said, s->text) == 0)
+			continue;
 
 		snprintf(mark, sizeof(mark), "%02d:%02d:%02d.%03d", (int)(ms / 3600000 % 24),
 			(int)(ms / 60000 % 60), (int)(ms / 1000 % 60), (int)(ms % 1000));
@@ -146,13 +167,15 @@ static void tell_end(struct prose *p, const struct gate_view *view)
 /* What happened last is what is looked for: it stands first. */
 static void tell(struct prose *p, const struct gate_view *view)
 {
-	size_t i;
+	size_t before, i;
 
 	if (view->phase == GATE_PHASE_OVER)
 		tell_end(p, view);
 	if (view->phase == GATE_PHASE_OVER || view->phase == GATE_PHASE_ACTING) {
+		before = p->n;
 		tell_steps(p, view);
-		prose_rule(p);
+		if (p->n > before)
+			prose_rule(p);
 	}
 	for (i = 0; i < view->n_items; i++)
 		tell_forecast(p, view, i);

@@ -65,6 +65,29 @@ static const struct forecast suspend = {
 	.permission = TRI_YES,
 };
 
+#define NOTHING_RUNS "it executes nothing, so a cancel does nothing: release ends the session"
+static const struct forecast cancel = {
+	.refs = 1,
+	.verb = VERB_CANCEL,
+	.id = TEXT("orders/app:-42"),
+	.identity = TEXT("worker-1"),
+	.key = TEXT("4711@1767323045000000"),
+	.environment = TEXT("lab"),
+	.at_us = ACTS_NOW_US,
+	.verdict = PLAN_REFUSED,
+	.reasons = LIST({ TEXT(NOTHING_RUNS), NULL }),
+	.gap_min_ms = TIME_UNKNOWN,
+	.gap_max_ms = TIME_UNKNOWN,
+	.last_sign_us = TIME_UNKNOWN,
+	.overlap = TRI_NO,
+	.overlap_text = TEXT("none: the session keeps its locks"),
+	.permission = TRI_YES,
+};
+
+static const struct gate_step refused_steps[] = {
+	{ "read", ACTS_NOW_US, NOTHING_RUNS, 0 },
+};
+
 static const struct gate_step steps[] = {
 	{ "read", ACTS_NOW_US, "node-b still holds it: rev:1482", 0 },
 	{ "confirm", ACTS_NOW_US + 4100000, "confirmed: node-b's host is down", 0 },
@@ -92,8 +115,13 @@ static const struct gate_item unknown[] = { { ITEM_RELEASE, .outcome = GATE_UNKN
 	.text = "it was sent, and the connection ended before an answer came",
 	.find_out = "etcdctl get --prefix elections/billing/ -w fields", .overlap = OVERLAP_OPEN,
 	.n = 17 } };
-static const struct gate_item refused[] = { { ITEM_RELEASE, .outcome = GATE_REFUSED,
-	.text = "the source ctl is protected in the config" } };
+static const struct gate_item refused[] = { { .forecast = &cancel,
+	.id = "orders/app:-42",
+	.key = "4711@1767323045000000",
+	.identity = "worker-1",
+	.verb = VERB_CANCEL,
+	.outcome = GATE_REFUSED,
+	.text = NOTHING_RUNS } };
 static const struct gate_item only[] = { { ITEM_RELEASE, .outcome = GATE_CANCELLED, .text = "" } };
 static const struct gate_item set[] = {
 	{ ITEM_RELEASE, .outcome = GATE_DONE, .text = "node-c leads, token 1490", .n = 17 },
@@ -160,9 +188,11 @@ static const struct {
 			     STEPS(4) } },
 	{ "refused", { .phase = GATE_PHASE_OVER,
 			     .outcome = GATE_REFUSED,
-			     .text = "the source ctl is protected in the config",
+			     .text = NOTHING_RUNS,
 			     .items = refused,
-			     .n_items = 1 } },
+			     .n_items = 1,
+			     .steps = refused_steps,
+			     .n_steps = 1 } },
 	{ "set", { .phase = GATE_PHASE_OVER,
 			 .outcome = GATE_PARTIAL,
 			 .text = "2 of 3 are done; the third was changed",

@@ -78,6 +78,7 @@ static void screens(void **state)
 	shown("reading", 80, 24, 4, "", "act-80x24-reading");
 	shown("acting", 80, 24, 4, "", "act-80x24-acting");
 	shown("done", 80, 24, 4, "", "act-80x24-done");
+	shown("refused", 80, 24, 4, "", "act-80x24-refused");
 	shown("unknown", 80, 24, 22, "", "act-80x24-unknown");
 	shown("set", 100, 40, -1, "", "act-100x40-set");
 	shown("release", 40, 8, 4, "", "act-40x8-release");
