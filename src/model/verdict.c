@@ -59,8 +59,16 @@ void verdict_draft_begin(struct verdict_draft *d)
 static int64_t verdict_text(struct verdict_draft *d, const char *text)
 {
 	size_t at = d->texts.len;
+	struct str clean;
 
+	/* What a source tells is plain; what a file remembers of it is anybody's. */
+	str_init(&clean, 4 * strlen(text));
+	if (!text_is_plain(text)) {
+		text_escape_again(&clean, text, strlen(text));
+		text = clean.s;
+	}
 	str_add_mem(&d->texts, text, strlen(text) + 1);
+	str_release(&clean);
 	if (d->texts.full) {
 		d->texts.full = false;
 		return 0;

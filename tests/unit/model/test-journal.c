@@ -28,6 +28,19 @@ static void an_event_keeps_copies(void **state)
 	free(e);
 }
 
+/* A file of the memory may be anybody's. */
+static void an_event_is_plain_text(void **state)
+{
+	struct event *e = event_held(
+		5, 0, "ctl", "ctl/a", "seen", "a\x1b[2J was", EVENT_SEEN, "b\xc2\x9b", NULL);
+
+	(void)state;
+	assert_string_equal(e->text, "a\\x1b[2J was");
+	assert_string_equal(e->holder, "b\\xc2\\x9b");
+	assert_null(e->key);
+	free(e);
+}
+
 static void the_oldest_fall_out(void **state)
 {
 	struct journal j;
@@ -114,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_came_late_stands_where_it_happened),
 		cmocka_unit_test(an_event_keeps_copies),
+		cmocka_unit_test(an_event_is_plain_text),
 		cmocka_unit_test(the_oldest_fall_out),
 		cmocka_unit_test(a_journal_holds_at_least_one),
 	};

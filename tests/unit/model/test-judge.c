@@ -204,6 +204,23 @@ static void our_clock_was_set_back(void **state)
 	singleton_unref(s);
 }
 
+/* What is remembered of a holder comes from a file, which may be anybody's. */
+static void a_finding_is_plain_text(void **state)
+{
+	struct row *row;
+
+	(void)state;
+	verdict_draft_begin(&out);
+	verdict_add(&out, FINDING_HIDDEN, SEVERITY_INFO, TIME_UNKNOWN, "%s was", "a\x1b[2J\n");
+	verdict_advise(&out, "ask %s", "b\xc2\x9b");
+	verdict_evidence_text(&out, DETAIL_APPLICATION, "c\xe2\x80\xae");
+	row = row_new(singleton_ref(self), &out);
+	assert_string_equal(row->v.findings[0].text, "a\\x1b[2J\\x0a was");
+	assert_string_equal(row->v.findings[0].advice, "ask b\\xc2\\x9b");
+	assert_string_equal(row->v.findings[0].evidence[0].s, "c\\xe2\\x80\\xae");
+	row_unref(row);
+}
+
 /* What is hidden is not idle, whatever else is known. */
 static void hidden_is_never_idle(void **state)
 {
@@ -981,6 +998,7 @@ int main(void)
 		cmocka_unit_test(a_wait_before_version_14),
 		cmocka_unit_test(a_name_that_changed_before),
 		cmocka_unit_test(our_clock_was_set_back),
+		cmocka_unit_test(a_finding_is_plain_text),
 		cmocka_unit_test(hidden_is_never_idle),
 		cmocka_unit_test(without_the_servers_clock_no_age_is_known),
 		cmocka_unit_test(the_servers_clock_is_carried_on_for_a_while),
