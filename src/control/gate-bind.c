@@ -120,6 +120,19 @@ static void list_keys(struct str *out, const struct candidates *c)
 		str_addf(out, " and %zu more", c->n - KEYS_LISTED);
 }
 
+/* Whether the words are about somebody who is in the queue. */
+static bool only_waits(const struct singleton *s, const char *wanted)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->n_claims; i++)
+		if (s->claims[i].kind == CLAIM_WAITER &&
+			(strcmp(claim_key(&s->claims[i]), wanted) == 0 ||
+				strcmp(claim_identity(&s->claims[i]), wanted) == 0))
+			return true;
+	return false;
+}
+
 static void refuse_nobody(struct gate_slot *slot, const char *wanted, const struct candidates *all)
 {
 	struct str keys;
@@ -131,7 +144,8 @@ static void refuse_nobody(struct gate_slot *slot, const char *wanted, const stru
 	slot->differs = true;
 	str_init(&keys, REFUSAL_MAX / 2);
 	list_keys(&keys, all);
-	refuse(slot, "%.*s is not there any more: %s%.*s", text_most(wanted, 300), wanted,
+	refuse(slot, "%.*s %s: %s%.*s", text_most(wanted, 300), wanted,
+		only_waits(slot->row->s, wanted) ? "only waits for it" : "is not there any more",
 		all->n ? "there is " : "nobody holds it", text_most(keys.s, 2000), keys.s);
 	str_release(&keys);
 }

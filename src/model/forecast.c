@@ -92,6 +92,13 @@ static bool target_holds(const struct order *order)
 	return claim && claim->kind == CLAIM_HOLDER;
 }
 
+static bool target_waits(const struct order *order)
+{
+	const struct claim *claim = target_claim(order);
+
+	return claim && claim->kind == CLAIM_WAITER;
+}
+
 static enum act_group group_of(const struct order *order)
 {
 	switch (order->verb) {
@@ -292,6 +299,7 @@ static void add_target(struct forecast *f, const struct order *order)
 	f->key = copied(order->key);
 	f->about_run = target_is_run(order);
 	f->about_holder = !f->about_run && group_of(order) == GROUP_TAKE && target_holds(order);
+	f->about_waiter = target_waits(order);
 	/* The token is the leader's, or the row's where the verb is about that. */
 	f->has_token =
 		s->has_token && (target_holds(order) || verb_word(order->verb)->about == ABOUT_ROW);
@@ -407,7 +415,9 @@ static const char *about_label(const struct forecast *f)
 	case VERB_STEP_DOWN:
 	case VERB_RELEASE:
 	case VERB_REVOKE:
-		return f->about_run ? "ends the run" : "takes it from";
+		return f->about_run      ? "ends the run"
+		       : f->about_waiter ? "ends the wait"
+					 : "takes it from";
 	case VERB_CANCEL:
 		return "cancels";
 	case VERB_KEEP_ONE:

@@ -32,6 +32,7 @@ struct forecast {
 	char *environment; /* of the source; NULL */
 	bool about_run;    /* the target is a run */
 	bool about_holder; /* it is taken from its holder */
+	bool about_waiter; /* the target only waits */
 	bool has_token;    /* of the target: the leader's token where it is the leader */
 	int64_t token;
 	int64_t at_us; /* our wall clock when it was made */

@@ -299,7 +299,8 @@ static void plan_terminate(const struct postgres *p, const struct pg_target *t,
 			"opens a new session may still think that it leads");
 }
 
-static void plan_cancel(const struct postgres *p, const struct pg_rows *rows, struct plan *plan)
+static void plan_cancel(const struct postgres *p, const struct pg_target *t,
+	const struct pg_rows *rows, struct plan *plan)
 {
 	int64_t start = 0;
 	char text[CLOCK_TEXT_MAX];
@@ -321,9 +322,9 @@ static void plan_cancel(const struct postgres *p, const struct pg_rows *rows, st
 	session_work(p, rows, false, plan);
 	plan_add(&plan->told, "its client: the statement fails with 57014", NULL);
 	plan_add(&plan->keeps, "its session, with all locks that it took for the session", NULL);
-	plan_warn(plan,
-		"it keeps the lock where it took it for the session; taken for the transaction, "
-		"the lock goes with the transaction");
+	if (t->granted)
+		plan_warn(plan, "it keeps the lock where it took it for the session; taken for the "
+				"transaction, the lock goes with the transaction");
 }
 
 static void plan_notify(struct postgres *p, const struct order *order, const struct pg_target *t,
@@ -409,7 +410,7 @@ static void session_verb(struct postgres *p, const struct order *order, const st
 	session_permission(p, rows, pg_flag(place, 0, P_EXECUTE),
 		cancel ? "pg_cancel_backend" : "pg_terminate_backend", plan);
 	if (cancel)
-		plan_cancel(p, rows, plan);
+		plan_cancel(p, t, rows, plan);
 	else
 		plan_terminate(p, t, rows, plan);
 	plan_text(&plan->guarded_by,

@@ -183,6 +183,14 @@ class Act(Acts):
         self.assertEqual((lines[0]["request"], lines[0]["reason"]), (said["request"], "a test"))
         self.assertIn("a test", home.baton("audit").out)
 
+    def test_who_only_waits_is_there_and_holds_nothing(self):
+        home = self.home()
+        self.candidates("node-a", "node-b")
+        data = self.act(home, "step-down", JOB, "--expect", "node-b", code=11)
+        self.assertRegex(data["text"], r"^node-b only waits for it: there is rev:\d+ \(node-a\)$")
+        out = home.baton("forecast", "release", JOB, "--expect", "node-b").out
+        self.assertRegex(out, r"(?m)^ends the wait node-b  \(rev:\d+\)$")
+
     def test_changed(self):
         home = self.home()
         first, second = self.candidates("node-a", "node-b")

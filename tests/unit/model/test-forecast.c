@@ -124,7 +124,7 @@ static void a_waiter_is_no_holder(void **state)
 
 	(void)state;
 	scene_open(&c, VERB_RELEASE, "rev:1490", "node-c");
-	assert_tells(&c, "takes it from: node-c  (rev:1490)\n"
+	assert_tells(&c, "ends the wait: node-c  (rev:1490)\n"
 			 "tells: nobody\n"
 			 "overlap: none: it takes the work from nobody\n"
 			 "permission: ok\n"
