@@ -42,6 +42,16 @@ static void one_sync(void *state, const struct model *m)
 	v->top = 0;
 }
 
+static uint32_t place_of(const struct board *board, const struct snapshot *snap)
+{
+	size_t i;
+
+	for (i = 0; i < board->n_snapshots; i++)
+		if (board->snapshots[i] == snap)
+			return (uint32_t)i;
+	return LISTING_NO_SNAP;
+}
+
 /*
  * The row that is open. A role's witness is found in its role where the list joins it on the
  * role's row: witness then holds it.
@@ -49,7 +59,7 @@ static void one_sync(void *state, const struct model *m)
 static const struct listing_row *one_row(const struct model *m, struct listing_row *witness)
 {
 	const struct listing_row *row = listing_tracked(m->listing);
-	size_t i, k, s;
+	size_t i, k;
 
 	if (row && str_eq(row->row->s->id, m->id))
 		return row;
@@ -59,12 +69,10 @@ static const struct listing_row *one_row(const struct model *m, struct listing_r
 		for (k = 0; k < view->role->n_witnesses; k++) {
 			if (!view->witnesses[k] || strcmp(view->role->witnesses[k], m->id) != 0)
 				continue;
-			for (s = 0; m->board->snapshots[s] != view->sources[k]; s++)
-				;
 			*witness = (struct listing_row){ .row = view->witnesses[k],
-				.snap = (uint32_t)s,
+				.snap = place_of(m->board, view->sources[k]),
 				.kind = LISTING_SINGLETON };
-			return witness;
+			return witness->snap == LISTING_NO_SNAP ? NULL : witness;
 		}
 	}
 	return NULL;

@@ -186,6 +186,10 @@ class Keys(Case):
             p.keys(":open kube/cronjob/ops/leap\r").wait("FREE").wait("0 0 30 2 *")
             p.keys(":open west/cronjob/none\r").wait("its source can't be read now")
             p.keys(":open other/lock\r").wait("the sources are kube, edge, west")
+            # In the past as well: what it showed then.
+            p.keys(":open kube/cronjob/billing/close\r").wait("Two runs are alive")
+            p.keys(":back 1s\r").wait("[PAST").wait("Two runs are alive")
+            p.keys(".").wait(lambda s: "[PAST" not in s.line(0)).wait("Two runs are alive")
             p.keys("q")
             self.assertEqual(p.end(), 0)
 
