@@ -18,6 +18,7 @@ enum {
 	LABEL_MOST = 22,
 	COLUMNS_LEAST = 16,
 	HOUR_MIN = 60,
+	SHORT_MIN = 10, /* where all that is known lies within it */
 	HANG = 4
 };
 
@@ -87,20 +88,37 @@ static int holder_label_w(const struct holding *h)
 	return most < LABEL_MOST ? most : LABEL_MOST;
 }
 
+/* A console that was opened a minute ago knows of that minute: in columns of an hour it would be
+ * one, and of two holders the first could not be seen. */
+static int minutes_to_draw(const struct holding *h, int64_t now_us)
+{
+	int64_t first_us = now_us;
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		if (h->rows[i].n && h->rows[i].spans[0].from_us < first_us)
+			first_us = h->rows[i].spans[0].from_us;
+	return clock_minus(now_us, first_us) < SHORT_MIN * MINUTE_US ? SHORT_MIN : HOUR_MIN;
+}
+
 static void holder_rows(
 	struct prose *p, const struct model *m, const struct holding *h, struct chart_row *row)
 {
 	int label_w = holder_label_w(h), columns = chart_columns(p, label_w, 10);
 	struct chart_pen pen = { .ascii = p->ascii, .now_us = m->now_us, .room = 10 };
+	int minutes = minutes_to_draw(h, m->now_us);
 	struct chart_axis axis;
 	int64_t zoom_us;
 	size_t i;
 
 	if (!columns)
 		return;
-	zoom_us = chart_zoom_us(chart_zoom_for(HOUR_MIN * MINUTE_US, columns));
-	axis = chart_axis(m->now_us, zoom_us, (int)(HOUR_MIN * MINUTE_US / zoom_us) + 1);
-	chart_head(p, "holder over the last hour", &axis);
+	zoom_us = chart_zoom_us(chart_zoom_for(minutes * MINUTE_US, columns));
+	axis = chart_axis(m->now_us, zoom_us, (int)(minutes * MINUTE_US / zoom_us) + 1);
+	chart_head(p,
+		minutes == HOUR_MIN ? "holder over the last hour"
+				    : "holder over the last ten minutes",
+		&axis);
 	chart_row_axis(row, &axis, &pen);
 	prose_chart(p, row, label_w);
 	for (i = 0; i < h->n; i++) {
