@@ -47,7 +47,8 @@ static void script_due(struct world *w, struct process *p, void *who, int64_t ne
 	(void)p;
 	if (s->next != (size_t)next)
 		return;
-	if (s->client.asking)
+	/* Who goes away does not wait for an answer. */
+	if (s->client.asking && s->steps[s->next].op != SIMPG_CLOSE)
 		s->due = true;
 	else
 		say(w, s);

@@ -599,16 +599,24 @@ void simpg_watch_client(struct world *w, struct simpg_session *s)
 
 void simpg_client_gone(struct world *w, struct simpg_session *s, bool told)
 {
+	int64_t every_ms = s->server->client_check_ms;
+
 	if (!told) {
 		s->half_open = true;
 		return;
 	}
-	/* A backend looks at its connection between statements alone, unless
-	 * client_connection_check_interval is set ("Connection Settings": 0 by default). */
-	if (s->state == SIMPG_ACTIVE)
-		s->orphaned = true;
-	else
+	if (s->state != SIMPG_ACTIVE) {
 		simpg_close_session(w, s, SIMPG_LOST);
+		return;
+	}
+	/* A backend looks at its connection between statements alone, unless it is told to look
+	 * while one runs, so often since the statement began ("Connection Settings",
+	 * client_connection_check_interval). */
+	s->orphaned = true;
+	if (every_ms)
+		world_after(w,
+			every_ms - (simpg_now_us(w, s->server) - s->state_us) / 1000 % every_ms,
+			orphan_ends, s->server, s->handle, 0);
 }
 
 /* ---- from outside ---- */

@@ -167,6 +167,7 @@ struct simpg_server {
 	char channel[SIMPG_NAME_MAX]; /* on which the console asks holders to step down; "" */
 	size_t max_connections, n_sessions;
 	int64_t deadlock_ms, keepalive_ms;
+	int64_t client_check_ms; /* client_connection_check_interval; 0: never */
 	struct simpg_database databases[SIMPG_DATABASES_MOST];
 	size_t n_databases;
 	struct simpg_session **slots; /* by slot; NULL: free */

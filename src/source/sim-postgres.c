@@ -50,6 +50,10 @@ static const struct option_def server_options[] = {
 	{ "keepalive", OPTION_DURATION, "7875s",
 		"After so long the server gives up a client that is silent and does not answer.",
 		NULL, NULL, false },
+	{ "client_connection_check_interval", OPTION_DURATION, "0s",
+		"So often a session looks while its statement runs, or waits, whether its client "
+		"is gone; 0s: only when it is over.",
+		NULL, NULL, false },
 	{ "step_down_channel", OPTION_TEXT, NULL,
 		"The channel on which its holders LISTEN to be asked to step down (pg-lock: "
 		"listens).",
@@ -102,6 +106,7 @@ static int server_make(struct world *w, const struct option_values *v, struct er
 	s->max_connections = (size_t)option_value_int(v, "max_connections");
 	s->deadlock_ms = option_value_int(v, "deadlock_timeout");
 	s->keepalive_ms = option_value_int(v, "keepalive");
+	s->client_check_ms = option_value_int(v, "client_connection_check_interval");
 	s->version = (int)option_value_int(v, "version");
 	s->process->hidden = !option_value_int(v, "fleet");
 	copy_text(s->channel, option_value_text(v, "step_down_channel"));

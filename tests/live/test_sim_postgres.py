@@ -80,7 +80,7 @@ class Real:
 class Simulated:
     """The same script on the simulated server; its moment is a second after the last step."""
 
-    def __init__(self, script, pooled=False):
+    def __init__(self, script, pooled=False, more=""):
         self.folder = tempfile.TemporaryDirectory(prefix="baton-conform-")
         self.scenario = os.path.join(self.folder.name, "scenario.yaml")
         self.at = script[-1][0] + 1
@@ -88,7 +88,8 @@ class Simulated:
         with open(self.scenario, "w", encoding="ascii") as out:
             out.write('title: conformance\nstart: "2026-03-03T03:00:00Z"\nworld:\n')
             out.write("  machines: [{name: db-1}, {name: pool-1}, {name: node-1}]\n")
-            out.write("  postgres: [{name: db, machine: db-1, database: [app, postgres], step_down_channel: hand}]\n")
+            out.write("  postgres: [{name: db, machine: db-1, database: [app, postgres], step_down_channel: hand"
+                      f"{more}}}]\n")
             if pooled:
                 out.write("  poolers: [{name: pool, machine: pool-1, server: db, size: 2, add_host: false}]\n")
             out.write("  processes:\n")
@@ -199,15 +200,15 @@ class Conformance(unittest.TestCase):
         cls.pg.database("app")
         cls.pg.role("app")
 
-    def both(self, script, pooler=None):
+    def both(self, script, pooler=None, more=""):
         real = Real(self, self.pg, pooler)
         self.addCleanup(real.close)
-        simulated = Simulated(script, pooled=pooler is not None)
+        simulated = Simulated(script, pooled=pooler is not None, more=more)
         self.addCleanup(simulated.close)
         return real.play(script), simulated
 
-    def same_list(self, script, pooler=None):
-        real, simulated = self.both(script, pooler)
+    def same_list(self, script, pooler=None, more=""):
+        real, simulated = self.both(script, pooler, more)
         seen = normal_list(real.baton("list", "--json"))
         said = normal_list(simulated.baton("list", "--json"))
         real.close()
@@ -276,6 +277,20 @@ class Conformance(unittest.TestCase):
 
     def test_the_clients_end_frees_its_locks_and_not_its_place(self):
         self.same_list([*QUEUE, (6, "a", "close")])
+
+    def test_a_waiters_end_is_noticed_where_it_is_looked_for(self):
+        """A dead client's session stays in the queue, and would take the lock: unless the server looks now and then."""
+        script = [*QUEUE, (6, "b", "close"), (7, "a", "wait 1s")]
+        seen = self.same_list(script)
+        self.assertEqual([one["identity"] for one in seen["db/app:42"]["waiters"]], ["b", "c"])
+        if self.pg.version < 14:
+            return  # which has no such setting
+        self.pg.psql("alter system set client_connection_check_interval = '500ms'")
+        self.addCleanup(self.pg.psql, "select pg_reload_conf()")
+        self.addCleanup(self.pg.psql, "alter system reset client_connection_check_interval")
+        self.pg.psql("select pg_reload_conf()")
+        seen = self.same_list(script, more=", client_connection_check_interval: 500ms")
+        self.assertEqual([one["identity"] for one in seen["db/app:42"]["waiters"]], ["c"])
 
     def test_a_stray_unlock_through_a_pooler_leaves_the_lock(self):
         with PgBouncer(self.pg, pool_mode="transaction", pool_size=2) as pooler:
