@@ -2,6 +2,7 @@
 
 #include "control/gate-run.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/text.h"
 #include "control/fleet.h"
 #include "control/policy.h"
@@ -67,11 +68,17 @@ static void collect(struct candidates *c, const struct singleton *s, enum verb v
 		candidate_add(c, s->more->runs[i].key, s->more->runs[i].name);
 }
 
-/* Whether a word has the form of that key: "rev:7", "uid:...", "4711@1767322923000000". */
+/*
+ * Whether a word has the form of that key: "rev:7", "uid:...", "4711@1767322923000000". A prepared
+ * transaction's name is made from its own key, "prepared:GID" of "prepared:GID@...", and none is
+ * chosen so.
+ */
 static bool has_form_of(const char *word, const char *key)
 {
 	size_t len = strcspn(key, ":@"), digits = strspn(word, "0123456789");
 
+	if (str_starts(key, word) && key[strlen(word)] == '@')
+		return false;
 	if (key[len] == ':')
 		return strncmp(word, key, len + 1) == 0;
 	return key[len] == '@' && digits && word[digits] == '@';
