@@ -2,6 +2,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/vclock.h"
 #include "control/fleet.h"
 #include "control/gate.h"
 #include "tui/console-state.h"
@@ -446,6 +447,7 @@ void console_act_draw(struct console *k)
 	const struct view_ops *ops = console_view(k)->ops;
 	int keep_y = ops->cursor_y ? ops->cursor_y(console_view_state(k)) : -1;
 
+	k->act.dialog.stands = k->options->time && vclock_paused(k->options->time->clock);
 	if (k->mode == MODE_PICK)
 		pick_draw(&k->act.pick, &k->canvas, keep_y);
 	else

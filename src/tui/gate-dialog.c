@@ -201,6 +201,9 @@ static const char *edge_hint(const struct gate_dialog *d, const struct gate_view
 	case GATE_PHASE_READING:
 		return "Esc leaves everything as it is";
 	case GATE_PHASE_ACTING:
+		if (d->stands)
+			return "time stands still: Esc closes this, Z lets it go on, 5 shows how "
+			       "it ends";
 		return "it can't be called back; Esc closes this window, and 5 shows how it ends";
 	default:
 		return "Esc closes";

@@ -19,8 +19,10 @@ struct gate_dialog {
 	enum gate_field field;
 	int top, lines, page;  /* of the text above the fields */
 	enum gate_phase phase; /* that was drawn last: another one begins at its top */
-	bool seen;  /* the whole forecast was on the screen: nothing is confirmed before */
-	bool small; /* it does not fit on this terminal: nothing is confirmed */
+	bool seen;   /* the whole forecast was on the screen: nothing is confirmed before */
+	bool small;  /* it does not fit on this terminal: nothing is confirmed */
+	bool stands; /* the clock of what is shown stands still: nothing comes of an act meanwhile.
+			The console sets it. */
 	char hint[300];
 };
 

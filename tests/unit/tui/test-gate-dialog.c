@@ -324,6 +324,28 @@ static void a_list_to_choose_from(void **state)
 	pick_release(&p);
 }
 
+/* In a lesson whose clock was stopped an act stays under way: its window says why, and what to
+ * press. */
+static void where_time_stands_still_that_is_said(void **state)
+{
+	static const char says[] = "time stands still: Esc closes this, Z lets it go on";
+	struct stand s;
+	struct str made;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		stand_begin(&s, "acting", 80, 24, -1);
+		s.d.stands = i == 1;
+		gate_dialog_draw(&s.d, s.view, ACTS_NOW_US, &s.c, -1);
+		str_init(&made, 1024 * 1024);
+		canvas_dump(&s.c, &made);
+		assert_int_equal(strstr(made.s, says) != NULL, i == 1);
+		str_release(&made);
+		stand_end(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +362,7 @@ int main(void)
 		cmocka_unit_test(escape_leaves_at_every_phase),
 		cmocka_unit_test(every_size),
 		cmocka_unit_test(a_list_to_choose_from),
+		cmocka_unit_test(where_time_stands_still_that_is_said),
 	};
 
 	text_init_locale();
