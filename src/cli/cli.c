@@ -21,7 +21,7 @@ enum {
 };
 
 /* Whatever words stand in it: plain text on one line. */
-static void complain(const char *fmt, va_list ap)
+static void __attribute__((format(printf, 1, 0))) complain(const char *fmt, va_list ap)
 {
 	char *raw = NULL;
 	struct str clean;
