@@ -256,10 +256,12 @@ static void results_text(
 			r->number, r->title, r->score, r->end, after, r->seed,
 			r->inject[0] ? ", added: " : "", r->inject);
 	}
-	if (!told && only)
-		out_fmt(out, "%s was not played to its end yet.\n", only);
-	else if (!told)
+	if (!told && only) {
+		cli_put(out, only);
+		out_text(out, " was not played to its end yet.\n");
+	} else if (!told) {
 		out_text(out, "No lesson was played to its end yet.\n");
+	}
 }
 
 /* A lesson that does not exist is none that was not played; one of a file is known by its number
