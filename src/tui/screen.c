@@ -271,11 +271,28 @@ static void start_colors(struct screen *s, bool no_color)
 					    : 0;
 }
 
+/*
+ * A read waits for no key. That there is one was seen before, and a key that sends a signal makes
+ * the kernel forget what was typed and not read yet (termios(3), NOFLSH): ^Z behind a word would
+ * leave us asleep in the read until somebody types again.
+ */
+static void read_at_once(void)
+{
+	struct termios now;
+
+	if (tcgetattr(STDIN_FILENO, &now) < 0)
+		return;
+	now.c_cc[VMIN] = now.c_cc[VTIME] = 0;
+	tcsetattr(STDIN_FILENO, TCSANOW, &now);
+	def_prog_mode(); /* what curses comes back to */
+}
+
 static void take(struct screen *s)
 {
 	cbreak();
 	noecho();
 	nonl();
+	read_at_once();
 	typeahead(-1);
 	keypad(stdscr, TRUE);
 	leaveok(stdscr, FALSE);
@@ -392,17 +409,21 @@ unsigned screen_events(struct screen *s)
 
 int screen_read(struct screen *s, struct input *in, int64_t now_ms)
 {
+	struct pollfd fd = { .fd = STDIN_FILENO, .events = POLLIN };
 	char bytes[1024];
 	size_t room = input_room(in);
 	ssize_t n;
 
 	(void)s;
-	n = read(STDIN_FILENO, bytes, room < sizeof(bytes) ? room : sizeof(bytes));
+	n = room ? read(STDIN_FILENO, bytes, room < sizeof(bytes) ? room : sizeof(bytes)) : 0;
 	if (n > 0) {
 		input_feed(in, bytes, (size_t)n, now_ms);
 		return 0;
 	}
-	return n < 0 && (errno == EINTR || errno == EAGAIN) ? 0 : room ? ERR_IO : 0;
+	if (n < 0)
+		return errno == EINTR || errno == EAGAIN ? 0 : ERR_IO;
+	/* Nothing to read is no end, unless there is no terminal any more. */
+	return poll(&fd, 1, 0) > 0 && fd.revents & (POLLHUP | POLLERR | POLLNVAL) ? ERR_IO : 0;
 }
 
 static int pair_of(struct screen *s, int32_t fg, int32_t bg)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -331,6 +332,19 @@ class WaysOut(Case):
             p.keys("q")
             self.assertEqual(p.end(), 0)
             self.given_back(p)
+
+    def test_a_read_never_waits(self):
+        """A key that sends a signal makes the kernel forget what was typed before it: whoever saw that then sleeps in the read."""
+        with Program(STAGE, "mixed", env=environment(), job=True) as p:
+            p.wait("by need")
+            self.assertEqual(p.settings()[6][termios.VMIN], 0)
+            p.keys("\x1a").wait_state("T").kill(signal.SIGCONT).wait("by need")
+            self.assertEqual(p.settings()[6][termios.VMIN], 0)
+            p.kill(signal.SIGSTOP).wait_state("T")
+            termios.tcsetattr(p.tty, termios.TCSANOW, p.before)  # as a shell does
+            p.kill(signal.SIGCONT)
+            p.keys("4").wait("SOURCE  ")
+            self.assertEqual(p.settings()[6][termios.VMIN], 0)
 
     def test_stopped_by_force(self):
         with stage("mixed") as p:
