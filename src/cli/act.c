@@ -123,7 +123,8 @@ static struct board *board_after(const struct verb_call *call, int64_t over_ms)
 		struct board *board = fleet_board(call->look.fleet);
 		const struct snapshot *snap = snapshot_of(board, call->snap->source);
 
-		if (!snap || snap->picture_ms >= over_ms || clock_mono_ms(clock) >= end)
+		if (!snap || (snap->picture_ms >= over_ms && !snap->behind) ||
+			clock_mono_ms(clock) >= end)
 			return board;
 		board_unref(board);
 		if (call->look.drive)

@@ -133,6 +133,11 @@ void round_partial(struct round *r)
 	r->partial = true;
 }
 
+void round_behind(struct round *r, bool behind)
+{
+	r->behind = behind;
+}
+
 static void round_gone(void *arg, const struct singleton *s)
 {
 	struct str *ids = arg;

@@ -412,6 +412,7 @@ static void session_publish(struct session *s)
 		.environment = s->config->environment,
 		.protect = s->config->protect,
 		.live = s->config->ops->wait && s->state_word != SOURCE_FAILING,
+		.behind = r->behind,
 		.state = s->state_word,
 		.picture_ms = s->picture_ms,
 		.error = s->error.code ? s->error.text : NULL,

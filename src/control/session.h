@@ -32,6 +32,7 @@ struct round {
 	const struct snapshot *head; /* what was, as a record has it; NULL: this poll tells */
 	bool complete;               /* a full picture was told at least once */
 	bool partial;                /* this poll's lacks rows that may be there */
+	bool behind;                 /* round_behind */
 };
 
 struct session_shared; /* what sessions share: fleet.c */

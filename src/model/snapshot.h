@@ -80,6 +80,8 @@ struct snapshot {
 	bool protect;
 	bool live; /* fed by a watch: the picture is as old as the last sign of life, not as the
 		      last change */
+	bool behind; /* what was read beside it, after an act, is newer: the watch has not told of
+			it yet */
 	enum source_state state;
 	int64_t picture_ms; /* our monotonic clock when the rows were last known to be true;
 			       TIME_UNKNOWN: never */

@@ -76,6 +76,29 @@ void etcd_look_tell(const struct order *order, const struct etcd_target *t,
 	look_overlap(t, lease, sight);
 }
 
+void etcd_tell_behind(struct etcd *e)
+{
+	/* What came of an answer in parts is not told before the rest is there. */
+	if (e->gone_created && !e->midway &&
+		etcd_store_created(e->store, e->gone.s, e->gone.len) != e->gone_created)
+		e->gone_created = 0;
+	round_behind(e->r, e->gone_created != 0);
+}
+
+/* The picture may show the key for a while yet. */
+static void look_gone(struct etcd *e, const struct etcd_target *t, const struct etcd_now *now)
+{
+	const struct etcd_candidate *own = etcd_now_find(now, t);
+
+	if (own && own->create_revision == t->create_revision)
+		return;
+	str_release(&e->gone);
+	str_init(&e->gone, ETCD_FIELD_MAX);
+	str_add_mem(&e->gone, t->key.s, t->key.len);
+	e->gone_created = t->create_revision;
+	etcd_tell_behind(e);
+}
+
 int etcd_look(struct etcd *e, const struct order *order, const struct etcd_target *t,
 	struct sight *sight, struct err *err)
 {
@@ -86,8 +109,10 @@ int etcd_look(struct etcd *e, const struct order *order, const struct etcd_targe
 	if (rc)
 		return rc;
 	rc = etcd_lease_now_read(e, t->lease, true, &lease, err);
-	if (!rc)
+	if (!rc) {
 		etcd_look_tell(order, t, &now, &lease, sight);
+		look_gone(e, t, &now);
+	}
 	etcd_now_release(&now);
 	etcd_lease_now_release(&lease);
 	return rc;

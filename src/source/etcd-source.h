@@ -133,6 +133,10 @@ struct etcd {
 	struct etcd_history *history; /* while the past is read */
 	bool history_done;
 
+	/* a key that was seen to be gone, after an act */
+	struct str gone;
+	int64_t gone_created; /* its create_revision; 0: none */
+
 	/* discovery, where nothing is configured */
 	bool discover;
 	int64_t discovered_ms;
@@ -173,6 +177,10 @@ void etcd_ask_members(struct etcd *e, bool now);
 bool etcd_members_settled(const struct etcd *e);
 void etcd_take_costs(struct etcd *e);
 int etcd_authenticate(struct etcd *e, int64_t deadline_ms, struct err *err);
+
+/* ---- etcd-act-look.c ---- */
+/* Tells the round whether the watch has yet to tell of what a look after an act has seen. */
+void etcd_tell_behind(struct etcd *e);
 
 /* ---- etcd-many.c ---- */
 /* Calls that begin before the deadline may end so much after it. */

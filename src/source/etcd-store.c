@@ -586,6 +586,15 @@ void etcd_store_delete(struct etcd_store *store, const char *key, size_t len)
 		store->n_passed--;
 }
 
+int64_t etcd_store_created(struct etcd_store *store, const char *key, size_t len)
+{
+	struct etcd_key **at;
+
+	etcd_table_index(store);
+	at = etcd_rest_key(store, key, len, etcd_table_hash(store, key, len));
+	return at ? (*at)->create_revision : 0;
+}
+
 void etcd_store_touch(struct etcd_store *store, struct etcd_lease *lease)
 {
 	struct etcd_key *key;

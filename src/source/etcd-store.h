@@ -135,6 +135,9 @@ void etcd_store_live(struct etcd_store *store);
 void etcd_store_put(struct etcd_store *store, const struct etcd_kv *kv);
 void etcd_store_delete(struct etcd_store *store, const char *key, size_t len);
 
+/* The create_revision of a key that is there and stands for something; 0: there is none. */
+int64_t etcd_store_created(struct etcd_store *store, const char *key, size_t len);
+
 /* Says that the lease's times changed: all that is on it must be told anew. */
 void etcd_store_touch(struct etcd_store *store, struct etcd_lease *lease);
 

@@ -290,6 +290,7 @@ static void etcd_close(void *state)
 	if (e->members)
 		etcd_conn_close(e);
 	etcd_store_free(e->store);
+	str_release(&e->gone);
 	for (i = 0; i < e->n_prefixes; i++)
 		free(e->prefixes[i].bytes);
 	etcd_scopes_free(e);
@@ -531,6 +532,7 @@ static void poll_tell(struct etcd *e)
 		etcd_tell_hidden(e);
 	if (!e->midway && (etcd_store_changed(e->store) || !e->told_all))
 		etcd_tell(e);
+	etcd_tell_behind(e);
 	if (e->self_changed)
 		etcd_tell_self(e);
 	if (!round_one_shot(e->r))

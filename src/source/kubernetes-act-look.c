@@ -5,6 +5,7 @@
 #include "source/kubernetes-act.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What is so after an act on Kubernetes. */
@@ -13,6 +14,68 @@ enum {
 	IDENTITY_BYTES = 4096, /* of an identity, in a row (draft.c) */
 	RETAKE_MS = 3000,      /* a client-go holder that lives tries again within 2.4 s */
 };
+
+/* ---- what the watches have yet to tell of ---- */
+
+void kube_found_clear(struct kube *k)
+{
+	while (k->n_found) {
+		struct kube_told_of *found = &k->found[--k->n_found];
+
+		free(found->uid);
+		free(found->version);
+	}
+}
+
+/*
+ * resourceVersions of one kind are numbers that rise: so API servers promise since 1.35 (KEP-5504,
+ * "Comparable Resource Version"), and so etcd's revisions always were. Of anything else nothing is
+ * said.
+ */
+static bool is_older(const struct kube_text *a, const char *b)
+{
+	size_t len = strlen(b);
+
+	if (strspn(a->s, "0123456789") != a->len || strspn(b, "0123456789") != len)
+		return false;
+	return a->len != len ? a->len < len : memcmp(a->s, b, len) < 0;
+}
+
+static bool found_is_told(const struct kube *k, const struct kube_told_of *found)
+{
+	const struct kube_text *version = kube_store_version(k->store, found->kind, found->uid);
+
+	return found->version ? version && !is_older(version, found->version) : !version;
+}
+
+void kube_tell_behind(struct kube *k)
+{
+	size_t i;
+
+	for (i = 0; i < k->n_found; i++)
+		if (!found_is_told(k, &k->found[i])) {
+			round_behind(k->r, true);
+			return;
+		}
+	kube_found_clear(k);
+	round_behind(k->r, false);
+}
+
+/* Whose state this look has told; thing: as it was read. */
+static void look_found(
+	struct kube *k, enum kube_kind kind, const char *uid, const struct kube_thing *thing)
+{
+	const char *now = kube_string(thing->json, "metadata.uid");
+	const char *version = kube_string(thing->json, "metadata.resourceVersion");
+	bool there = now && version && strcmp(now, uid) == 0;
+
+	MEM_GROW(k->found, k->n_found, k->cap_found);
+	k->found[k->n_found++] = (struct kube_told_of){
+		.kind = kind,
+		.uid = xstrdup(uid),
+		.version = there ? xstrdup(version) : NULL,
+	};
+}
 
 /* ---- a Lease ---- */
 
@@ -127,6 +190,7 @@ static int look_lease(struct kube *k, const struct order *order, const struct ku
 	kube_act_path(k, &path, KUBE_LEASES, t->ns, t->name);
 	rc = kube_get(k, path.s, &lease, err);
 	if (!rc) {
+		look_found(k, KUBE_LEASES, t->uid, &lease);
 		strategy = kube_string(lease.json, "spec.strategy");
 		if (strategy && *strategy)
 			look_preferred(t, lease.json, sight);
@@ -156,6 +220,7 @@ static int look_suspended(struct kube *k, const struct order *order, const struc
 	if (!rc) {
 		bool suspended = json_is_true(kube_member(cron.json, "spec.suspend"));
 
+		look_found(k, KUBE_CRONJOBS, t->uid, &cron);
 		active = json_array_size(kube_member(cron.json, "status.active"));
 		sight->settled = cron.json && suspended == want;
 		sight->undone = cron.json && suspended != want;
@@ -183,6 +248,8 @@ static int look_made(struct kube *k, const struct kube_target *t, const char *na
 	kube_act_path(k, &path, KUBE_JOBS, t->ns, name);
 	rc = kube_get(k, path.s, &job, err);
 	if (!rc) {
+		if (kube_string(job.json, "metadata.uid"))
+			look_found(k, KUBE_JOBS, kube_string(job.json, "metadata.uid"), &job);
 		sight->settled = job.json != NULL;
 		str_addf(&sight->text, job.json ? "the Job %s is there" : "the Job %s is not there",
 			name);
@@ -238,6 +305,7 @@ static int look_deleted(struct kube *k, const struct kube_target *t, const json_
 	if (!rc) {
 		bool gone, going;
 
+		look_found(k, KUBE_JOBS, uid, &job);
 		now = kube_string(job.json, "metadata.uid");
 		gone = !now || strcmp(now, uid) != 0;
 		going = !gone && kube_member(job.json, "metadata.deletionTimestamp");
@@ -289,16 +357,18 @@ static int look_trigger(struct kube *k, const struct kube_target *t, const struc
 int kube_look(struct kube *k, const struct order *order, const struct kube_target *t,
 	const struct plan *plan, struct sight *sight, struct err *err)
 {
+	int rc;
+
 	str_clear(&sight->text);
+	kube_found_clear(k);
 	if (order->s->mechanism == MECH_K8S_LEASE)
-		return look_lease(k, order, t, sight, err);
-	switch (order->verb) {
-	case VERB_RELEASE:
-	case VERB_KEEP_ONE:
-		return look_runs(k, t, plan, sight, err);
-	case VERB_TRIGGER:
-		return look_trigger(k, t, plan, sight, err);
-	default:
-		return look_suspended(k, order, t, sight, err);
-	}
+		rc = look_lease(k, order, t, sight, err);
+	else if (order->verb == VERB_RELEASE || order->verb == VERB_KEEP_ONE)
+		rc = look_runs(k, t, plan, sight, err);
+	else if (order->verb == VERB_TRIGGER)
+		rc = look_trigger(k, t, plan, sight, err);
+	else
+		rc = look_suspended(k, order, t, sight, err);
+	kube_tell_behind(k);
+	return rc;
 }

@@ -1006,6 +1006,29 @@ void kube_store_redo(struct kube_store *s)
 
 /* ---- asking ---- */
 
+const struct kube_text *kube_store_version(
+	const struct kube_store *s, enum kube_kind kind, const char *uid)
+{
+	const struct kube_lease_seen *lease;
+	const struct kube_cron *cron;
+	const struct kube_run *run;
+	size_t len = strlen(uid);
+
+	switch (kind) {
+	case KUBE_CRONJOBS:
+		cron = map_get(&s->crons, uid, len);
+		return cron && cron->facts ? &cron->facts->head.version : NULL;
+	case KUBE_JOBS:
+		run = map_get(&s->runs, uid, len);
+		return run && run_has_job(run) ? &run->facts->head.version : NULL;
+	case KUBE_LEASES:
+		lease = map_get(&s->leases, uid, len);
+		return lease ? &lease->facts->head.version : NULL;
+	default:
+		return NULL;
+	}
+}
+
 size_t kube_store_count(const struct kube_store *s, enum kube_kind kind)
 {
 	switch (kind) {

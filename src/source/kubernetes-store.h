@@ -165,6 +165,9 @@ void kube_store_touch_lease(struct kube_store *s, struct kube_lease_seen *lease)
 /* Takes over the names. */
 void kube_lease_candidates(struct kube_lease_seen *lease, char **names, size_t n);
 
+/* The resourceVersion of an object that is kept whole; NULL: there is none of that uid. */
+const struct kube_text *kube_store_version(
+	const struct kube_store *s, enum kube_kind kind, const char *uid);
 size_t kube_store_count(const struct kube_store *s, enum kube_kind kind);
 /* Leases that are no elections. */
 size_t kube_store_heartbeats(const struct kube_store *s);

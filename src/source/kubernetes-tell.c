@@ -541,6 +541,7 @@ void kube_tell(struct kube *k)
 	if (!k->told_all)
 		round_end(k->r);
 	k->told_all = true;
+	kube_tell_behind(k);
 }
 
 /* ---- the cluster ---- */

@@ -132,6 +132,13 @@ struct kube_looking {
 	size_t holder_len;
 };
 
+/* An object as a look after an act has found it. */
+struct kube_told_of {
+	enum kube_kind kind;
+	char *uid;     /* owned */
+	char *version; /* its resourceVersion, owned; NULL: it is not there */
+};
+
 /* The name of a Job that is to be made by hand, and what it was shown with. */
 struct kube_made {
 	const void *order; /* only compared */
@@ -184,6 +191,8 @@ struct kube {
 	uint64_t late_changes; /* kube_store_lease_changes then */
 	int64_t acted_ms; /* our monotonic clock when a request that changes something was sent;
 			     TIME_UNKNOWN */
+	struct kube_told_of *found; /* by the last look that the watches have yet to tell of */
+	size_t n_found, cap_found;
 	struct kube_made made[KUBE_MADE]; /* a ring by n_made */
 	size_t n_made;
 	char *events_of; /* the one row whose events are looked at; NULL: none */
@@ -246,6 +255,12 @@ int kube_asks_step(struct kube *k, struct err *err);
 /* Whether what the first picture needs has come. */
 bool kube_asks_settled(const struct kube *k);
 void kube_asks_stop(struct kube *k);
+
+/* ---- kubernetes-act-look.c ---- */
+/* Tells the round whether the watches have yet to tell of what a look after an act has seen. */
+void kube_tell_behind(struct kube *k);
+/* Forgets what the last look has found. */
+void kube_found_clear(struct kube *k);
 
 /* ---- kubernetes-look.c ---- */
 /* Takes answers, and asks what is due. */

@@ -132,6 +132,11 @@ void round_hide(struct round *r, const char *id);
  * hides what it does not have, and what earlier runs saw held is not said to be free.
  */
 void round_partial(struct round *r);
+/*
+ * Whether a look after an act has seen what the picture does not show yet: its watch tells of it in
+ * a moment. Holds until it is told otherwise.
+ */
+void round_behind(struct round *r, bool behind);
 void round_end(struct round *r);
 /*
  * For what was judged before (a record): the row as it stands in the picture, or NULL, borrowed;

@@ -14,7 +14,7 @@ import unittest
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tty"))
 
 from pty_program import Program  # noqa: E402
-from servers import (Etcd, Home, Postgres, Proxy, Wire, WireClosed, baton_path, lease_hex,  # noqa: E402
+from servers import (Etcd, Home, LateStreams, Postgres, Proxy, Wire, WireClosed, baton_path, lease_hex,  # noqa: E402
                      wait_until)
 
 CONFIG = """\
@@ -180,6 +180,24 @@ class EtcdCells(Case):
         self.assertEqual(said["after"]["holders"][0]["identity"], "node-b")
         self.assertIsNone(self.there("elections/c/deadbeef"))
         self.assertEqual(self.there(second.key), second.create_revision)
+
+    def test_what_is_told_to_be_so_after_an_act_is_from_after_it(self):
+        """The watch tells of it later than the answer to the request came."""
+        proxy = LateStreams(self.etcd.port, 1.5)
+        self.addCleanup(proxy.close)
+        home = Home(CONFIG.format(orders=self.pg.conninfo("postgres"), ctl=f"http://127.0.0.1:{proxy.port}"))
+        self.addCleanup(home.close)
+        for verb in ("step-down", "release", "revoke"):
+            with self.subTest(verb):
+                row = f"ctl/elections/late-{verb}"
+                first, second, third = self.queue(row[4:], ("node-a", "node-b", "node-c"))
+                said = self.act("release", row, f"rev:{second.create_revision}", home=home)
+                self.assertEqual([each["identity"] for each in said["after"]["waiters"]], ["node-c"])
+                said = self.act(verb, row, f"rev:{first.create_revision}", home=home)
+                self.assertEqual([each["identity"] for each in said["after"]["holders"]], ["node-c"])
+                self.assertEqual(said["after"]["token"], str(third.create_revision))
+                said = self.act(verb if verb != "step-down" else "release", row, f"rev:{third.create_revision}", home=home)
+                self.assertEqual((said["after"]["state"], said["after"]["holders"]), ("FREE", []))
 
     def test_revoke_of_each_mechanism(self):
         for name, values in (("elections/d", ("node-a", "node-b")), ("locks/d", ("", ""))):

@@ -10,7 +10,7 @@ import threading
 import time
 import unittest
 
-from servers import ControlPlane, Drive, Home, Kubelet, Node, Proxy, wait_until
+from servers import ControlPlane, Drive, Home, Kubelet, Node, Proxy, TlsFront, wait_until
 
 CONFIG = """\
 sources:
@@ -240,6 +240,18 @@ class CronJobs(Case):
         self.assertEqual(said["outcome"], "done")
         self.assertEqual([self.deleting(job) for job in jobs], [True, False, True])
 
+    def test_keep_one_ends_what_waits_to_start(self):
+        """Its pod would be at work beside the one that is kept in a moment."""
+        self.cronjob("waits")
+        kept, waits = self.running("waits", 5), self.plane.make_run("waits", 3)
+        wait_until(lambda: self.plane.pods_of(waits["metadata"]["name"]))
+        row = "kube/cronjob/default/waits"
+        foretold = self.forecast("keep-one", row, kept["metadata"]["name"])
+        self.assertIn(waits["metadata"]["name"], json.dumps(foretold["destroys"]))
+        self.assertEqual(self.act("keep-one", row, kept["metadata"]["name"])["outcome"], "done")
+        wait_until(lambda: self.api.find("jobs", waits["metadata"]["name"], "default") is None)
+        self.assertFalse(self.deleting(kept))
+
     def test_trigger_makes_the_job_that_kubectl_makes(self):
         self.cronjob("by-hand", policy="Forbid")
         row = "kube/cronjob/default/by-hand"
@@ -373,6 +385,25 @@ class Faults(Case):
         done = home.baton("act", "release", "kube/lease/default/unreached", "--expect", key, "--reason", "r", "--yes")
         self.assertIn(done.code, (10, 69), done)
         self.assertEqual(self.api.get("leases", "unreached", "default")["spec"]["holderIdentity"], "one")
+
+    def test_what_is_told_to_be_so_after_an_act_is_from_after_it(self):
+        """The watches tell of it later than the answer to the request came."""
+        front = TlsFront(self.plane, late_s=1.2)
+        self.addCleanup(front.close)
+        home = self.home_of("operator", port=front.port)
+        self.plane.make_lease("told-late", "one", duration=3600)
+        said = self.act("release", "kube/lease/default/told-late", "one", home=home)
+        self.assertEqual((said["after"]["state"], said["after"]["holders"]), ("FREE", []))
+        self.cronjob("told-late", suspend=False, schedule="0 0 1 1 *")
+        row = "kube/cronjob/default/told-late"
+        self.assertTrue(self.act("suspend", row, home=home)["after"]["detail"]["suspended"])
+        said = self.act("trigger", row, home=home)
+        self.assertEqual([run["manual"] for run in said["after"]["runs"]], [True])
+        runs = [self.running("told-late", n)["metadata"]["uid"] for n in (7, 5)]
+        wait_until(lambda: len(self.show(row)["runs"]) == 3)
+        said = self.act("keep-one", row, f"uid:{runs[0]}", home=home)
+        left = [run["key"] for run in said["after"]["runs"] if not run["deleted"]]
+        self.assertEqual(left, [f"uid:{runs[0]}"], said["after"]["runs"])
 
     def test_looking_and_forecasting_change_nothing(self):
         self.cronjob("looked-at")

@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-import select
 import socket
 import ssl
 import subprocess
@@ -11,7 +10,7 @@ import time
 import unittest
 
 from kube_ask import Asking, Files
-from servers import (Authority, BlackHole, ControlPlane, Garbage, Home, Listener, Proxy, endless_server, free_port,
+from servers import (Authority, BlackHole, ControlPlane, Garbage, Home, Listener, Proxy, TlsFront, endless_server, free_port,
                      handshake_failures, html_server, http_answer, redirect_server, silent_server, tls_server, wait_until)
 
 REVIEW = {"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1"}
@@ -825,53 +824,6 @@ class OldHttp(Live):
         self.assertEqual((ended, left), ([], 3))
         self.assertEqual(asking("many 20 /api/v1/namespaces/billing")["good"], 20)
         self.assertLessEqual(front.connections, 8)
-
-
-class TlsFront(Listener):
-    """Ends TLS, without ALPN, before the API server."""
-
-    def __init__(self, plane):
-        self.plane, self.pump = plane, Proxy(plane.port)
-        self.inside = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.inside.load_cert_chain(plane.tls.cert, plane.tls.key)
-        self.outside = ssl.create_default_context(cafile=plane.tls.ca)
-        super().__init__()
-
-    def handle(self, sock):
-        try:
-            near = self.inside.wrap_socket(sock, server_side=True)
-            far = self.outside.wrap_socket(socket.create_connection(("127.0.0.1", self.plane.port)),
-                                           server_hostname="127.0.0.1")
-        except OSError:
-            return
-        # One thread for both directions: a TLS connection must not be read and written at the same time.
-        for each in (near, far):
-            each.settimeout(0.0)
-        try:
-            while self.step(near, far):
-                if not (near.pending() or far.pending()):
-                    select.select([near, far], [], [], 10)
-        except OSError:
-            pass
-        near.close()
-        far.close()
-
-    @classmethod
-    def step(cls, near, far):
-        return cls.copy(near, far) and cls.copy(far, near)
-
-    @staticmethod
-    def copy(source, target):
-        """What is there; False at the end."""
-        try:
-            data = source.recv(65536)
-        except (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
-            return True
-        if data:
-            target.settimeout(10)
-            target.sendall(data)
-            target.settimeout(0.0)
-        return bool(data)
 
 
 class Proxies(Live):

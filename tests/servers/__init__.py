@@ -16,12 +16,12 @@ from .drive import Drive
 from .etcd import Candidate, Etcd, GatewayError, VERSIONS, b64, build_current, lease_hex, on_each
 from .kubelet import Kubelet, Kubelets, Node
 from .kubernetes import ApiError, Contender, ControlPlane, kubernetes_missing, rfc3339
-from .net import (BlackHole, Garbage, Listener, Proxy, endless_server, free_port, html_server, http1_server, http_answer,
-                  port_open, redirect_server, silent_server)
+from .net import (BlackHole, Garbage, LateStreams, Listener, Proxy, endless_server, free_port, html_server, http1_server,
+                  http_answer, port_open, redirect_server, silent_server)
 from .postgres import PgBouncer, Postgres, Session, SqlError
 from .process import Folder, Process, close_all, find_program, in_ci, missing, own, wait_until
 from .program import Home, Result, baton, baton_path
-from .tls import Authority, handshake_failures, tls_server
+from .tls import Authority, TlsFront, handshake_failures, tls_server
 from .wire import Wire, WireClosed
 
 __all__ = [name for name in dir() if not name.startswith("_")]

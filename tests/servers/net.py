@@ -2,11 +2,13 @@
 
 import fcntl
 import os
+import queue
 import random
 import socket
 import struct
 import tempfile
 import threading
+import time
 
 from .process import disown, own
 
@@ -202,6 +204,76 @@ class Proxy(Listener):
         except OSError:
             pass
         _close(target)
+
+
+class LateStreams(Proxy):
+    """
+    Speaks HTTP/2 in plain: what the server says on streams whose request stays open (a watch) is passed on late_s seconds
+    later than all else. Headers are not held back: their compression has a state.
+    """
+
+    PREFACE = 24  # bytes that a client begins with
+    HEADER = 9
+
+    def __init__(self, target_port, late_s):
+        self.late_s = late_s
+        super().__init__(target_port)
+
+    def handle(self, sock):
+        server = socket.create_connection(("127.0.0.1", self.target_port), timeout=5)
+        server.settimeout(None)
+        self._track(server)
+        watches, late, writing = set(), queue.Queue(), threading.Lock()
+        threading.Thread(target=self._forth, args=(sock, server, watches), daemon=True).start()
+        threading.Thread(target=self._later, args=(sock, late, writing), daemon=True).start()
+        for kind, _, stream, frame in self._frames(server):
+            if kind == 0 and stream in watches:
+                late.put((time.monotonic() + self.late_s, frame))
+                continue
+            with writing:
+                sock.sendall(frame)
+
+    def _forth(self, sock, server, watches):
+        try:
+            server.sendall(self._read(sock, self.PREFACE))
+            for kind, flags, stream, frame in self._frames(sock):
+                if kind == 0 and flags & 1:
+                    watches.discard(stream)
+                elif kind == 0:
+                    watches.add(stream)
+                server.sendall(frame)
+        except OSError:
+            pass
+        _close(server)
+
+    def _later(self, sock, late, writing):
+        while not self.closed:
+            try:
+                due, frame = late.get(timeout=1)
+                time.sleep(max(0, due - time.monotonic()))
+                with writing:
+                    sock.sendall(frame)
+            except queue.Empty:
+                pass
+            except OSError:
+                return
+
+    @staticmethod
+    def _read(sock, size):
+        data = b""
+        while len(data) < size:
+            more = sock.recv(size - len(data))
+            if not more:
+                raise OSError("closed")
+            data += more
+        return data
+
+    def _frames(self, sock):
+        """Each frame of RFC 9113: (type, flags, stream, all of its bytes)."""
+        while True:
+            head = self._read(sock, self.HEADER)
+            stream = int.from_bytes(head[5:9], "big") & 0x7fffffff
+            yield head[3], head[4], stream, head + self._read(sock, int.from_bytes(head[:3], "big"))
 
 
 class Garbage(Listener):

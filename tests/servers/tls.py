@@ -1,10 +1,13 @@
 """A certificate authority of the test's own, by openssl, and servers that speak TLS and nothing else."""
 
 import os
+import select
+import socket
 import ssl
 import subprocess
+import time
 
-from .net import Garbage
+from .net import Garbage, Listener
 from .process import Folder, find_program
 
 
@@ -74,6 +77,67 @@ def tls_server(cert=None, key=None, ciphers=None, ca=None):
             pass
     server.handle = handle
     return server
+
+
+class TlsFront(Listener):
+    """
+    Ends TLS, without ALPN, before an API server, as ingresses do: HTTP/1.1, with a connection for each watch. late_s: what the
+    server says on those comes so many seconds later.
+    """
+
+    def __init__(self, plane, late_s=0):
+        self.plane, self.late_s = plane, late_s
+        self.inside = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.inside.load_cert_chain(plane.tls.cert, plane.tls.key)
+        self.outside = ssl.create_default_context(cafile=plane.tls.ca)
+        super().__init__()
+
+    def handle(self, sock):
+        try:
+            near = self.inside.wrap_socket(sock, server_side=True)
+            far = self.outside.wrap_socket(socket.create_connection(("127.0.0.1", self.plane.port)),
+                                           server_hostname="127.0.0.1")
+        except OSError:
+            return
+        # One thread for both directions: a TLS connection must not be read and written at the same time.
+        for each in (near, far):
+            each.settimeout(0.0)
+        try:
+            self.pass_on(near, far)
+        except OSError:
+            pass
+        near.close()
+        far.close()
+
+    def pass_on(self, near, far):
+        late_s, waiting = 0, []
+        while True:
+            asked, answered = self.read(near), self.read(far)
+            if b"" in (asked, answered):
+                return
+            if asked:
+                late_s = self.late_s if b"watch=1" in asked else late_s
+                self.write(far, asked)
+            if answered:
+                waiting.append((time.monotonic() + late_s, answered))
+            while waiting and waiting[0][0] <= time.monotonic():
+                self.write(near, waiting.pop(0)[1])
+            if not (near.pending() or far.pending()):
+                select.select([near, far], [], [], max(0, waiting[0][0] - time.monotonic()) if waiting else 10)
+
+    @staticmethod
+    def read(source):
+        """None: there is nothing now; b"": the end."""
+        try:
+            return source.recv(65536)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
+            return None
+
+    @staticmethod
+    def write(target, data):
+        target.settimeout(10)
+        target.sendall(data)
+        target.settimeout(0.0)
 
 
 def handshake_failures(authority):
