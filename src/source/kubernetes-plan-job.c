@@ -572,7 +572,8 @@ static int plan_keep_one(struct cron_plan *p, struct err *err)
 		const struct run *run = &s->more->runs[i];
 		bool same;
 
-		if (run == keep || run->alive == TRI_NO || run->unseen || !*run_uid(run))
+		/* One whose pod waits to start, too, or two would be at work in a moment. */
+		if (run == keep || !run_is_open(run) || run->unseen || !*run_uid(run))
 			continue;
 		rc = plan_delete(p, run, &same, err);
 		n += !rc && same;
@@ -580,7 +581,7 @@ static int plan_keep_one(struct cron_plan *p, struct err *err)
 	if (rc || p->plan->verdict != PLAN_READY)
 		return rc;
 	if (!n) {
-		plan_changed(p->plan, "no other run is at work any more: nothing is to be done");
+		plan_changed(p->plan, "every other run is over by now: nothing is to be done");
 		return 0;
 	}
 	plan_add(&p->plan->keeps, "the run", keep->name);
