@@ -78,8 +78,8 @@ struct snapshot {
 	const char *kind;
 	const char *environment; /* NULL: not said, treated as prod */
 	bool protect;
-	bool live; /* fed by a watch: the picture is as old as the last sign of life, not as the
-		      last change */
+	bool live;   /* fed by a watch: the picture is as old as the last sign of life, not as the
+			last change */
 	bool behind; /* what was read beside it, after an act, is newer: the watch has not told of
 			it yet */
 	enum source_state state;
