@@ -113,19 +113,27 @@ static const struct snapshot *snapshot_of(const struct board *board, const char 
 	return NULL;
 }
 
-/* A picture from after the act, where the source still gives one in time; else the newest. */
-static struct board *board_after(const struct verb_call *call, int64_t over_ms)
+/*
+ * The board once it shows what is so after the act, or as it is when that took too long. ret_after:
+ * whether it does; that a source does not answer is shown as such.
+ */
+static struct board *board_after(
+	const struct verb_call *call, const struct gate_item *item, bool *ret_after)
 {
 	const struct clock_source *clock = look_clock(&call->look);
-	int64_t end = over_ms + AFTER_MS;
+	int64_t end = clock_mono_ms(clock) + AFTER_MS;
 
 	for (;;) {
 		struct board *board = fleet_board(call->look.fleet);
 		const struct snapshot *snap = snapshot_of(board, call->snap->source);
 
-		if (!snap || (snap->picture_ms >= over_ms && !snap->behind) ||
-			clock_mono_ms(clock) >= end)
+		*ret_after = !snap || gate_item_precedes(item, snap);
+		if (*ret_after)
 			return board;
+		if (clock_mono_ms(clock) >= end) {
+			*ret_after = snap->state == SOURCE_FAILING;
+			return board;
+		}
 		board_unref(board);
 		if (call->look.drive)
 			drive_step(call->look.drive, end);
@@ -166,17 +174,17 @@ static void json_target(struct json_writer *j, const struct gate_item *item)
 }
 
 static void act_json(struct out *out, const struct verb_call *call, const struct gate_view *view,
-	const struct board *after)
+	const struct board *board, bool is_after)
 {
 	const struct gate_item *item = &view->items[0];
 	const struct snapshot *snap = NULL;
-	const struct row *row = board_find(after, item->id, &snap);
+	const struct row *row = is_after ? board_find(board, item->id, &snap) : NULL;
 	struct json_writer j;
 
 	jw_init(&j, out);
 	jw_map(&j);
 	jw_key_text(&j, "schema", "baton/1");
-	jw_marks(&j, after->sim, after->record);
+	jw_marks(&j, board->sim, board->record);
 	jw_key_time(&j, "at", clock_wall_us(look_clock(&call->look)), 3);
 	jw_key_text(&j, "id", item->id);
 	jw_key_text(&j, "verb", verb_word(item->verb)->word);
@@ -190,7 +198,7 @@ static void act_json(struct out *out, const struct verb_call *call, const struct
 	json_steps(&j, view);
 	jw_key(&j, "after");
 	if (row)
-		show_json_singleton(&j, after, snap, row);
+		show_json_singleton(&j, board, snap, row);
 	else
 		jw_null(&j);
 	jw_map_end(&j);
@@ -212,13 +220,18 @@ static void text_overlap(struct out *out, const struct gate_item *item)
 						    : ": seen to stop\n");
 }
 
-static void text_after(struct out *out, const struct gate_item *item, const struct board *after)
+static void text_after(
+	struct out *out, const struct gate_item *item, const struct board *board, bool is_after)
 {
 	const struct snapshot *snap = NULL;
-	const struct row *row = board_find(after, item->id, &snap);
+	const struct row *row = board_find(board, item->id, &snap);
 	const struct claim *holder = row ? singleton_holder(row->s) : NULL;
 
 	out_text(out, "now      ");
+	if (!is_after) {
+		out_text(out, "not read yet: look with baton show\n");
+		return;
+	}
 	if (!row) {
 		out_text(out, "it is not there any more\n");
 		return;
@@ -231,13 +244,14 @@ static void text_after(struct out *out, const struct gate_item *item, const stru
 	out_char(out, '\n');
 }
 
-static void act_text(struct out *out, const struct gate_view *view, const struct board *after)
+static void act_text(
+	struct out *out, const struct gate_view *view, const struct board *board, bool is_after)
 {
 	const struct gate_item *item = &view->items[0];
 	char at[CLOCK_TEXT_MAX];
 	size_t i;
 
-	show_mark_line(out, after);
+	show_mark_line(out, board);
 	for (i = 0; i < view->n_steps; i++) {
 		clock_format_utc(at, view->steps[i].at_us, 3);
 		out_fmt(out, "%s  %-8s ", at, view->steps[i].step);
@@ -253,24 +267,25 @@ static void act_text(struct out *out, const struct gate_view *view, const struct
 		out_char(out, '\n');
 	}
 	text_overlap(out, item);
-	text_after(out, item, after);
+	text_after(out, item, board, is_after);
 }
 
-static int act_tell(const struct cli *cli, const struct verb_call *call,
-	const struct gate_view *view, int64_t over_ms)
+static int act_tell(
+	const struct cli *cli, const struct verb_call *call, const struct gate_view *view)
 {
-	struct board *after = board_after(call, view->items[0].sent ? over_ms : 0);
+	bool is_after;
+	struct board *board = board_after(call, &view->items[0], &is_after);
 	struct out out;
 	int code;
 
 	out_init(&out, STDOUT_FILENO);
 	out_stop_at(&out, call->signals);
 	if (cli->json)
-		act_json(&out, call, view, after);
+		act_json(&out, call, view, board, is_after);
 	else
-		act_text(&out, view, after);
+		act_text(&out, view, board, is_after);
 	code = cli_close(&out, outcome_code(view->outcome));
-	board_unref(after);
+	board_unref(board);
 	return code;
 }
 
@@ -286,7 +301,7 @@ static int act_carry(const struct cli *cli, const struct verb_call *call)
 	if (view->items[0].absent)
 		code = ids_complain(call->board, cli->args[1]);
 	else
-		code = act_tell(cli, call, view, clock_mono_ms(look_clock(&call->look)));
+		code = act_tell(cli, call, view);
 	gate_view_free(view);
 	return code;
 }

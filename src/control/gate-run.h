@@ -50,6 +50,8 @@ struct gate_slot {
 	bool arrived;           /* read, and its thread has left it */
 	int64_t shown_until_ms; /* settle_until_ms, for who looks */
 	uint64_t n;
+	int64_t over_ms; /* when it was looked at last, and what its source had published by then */
+	uint64_t over_seq;
 };
 
 struct gate {

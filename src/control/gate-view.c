@@ -40,7 +40,16 @@ static void view_item(const struct gate_slot *slot, struct gate_item *item)
 		.identity = copied(slot->identity),
 		.verb = slot->verb,
 		.n = slot->n,
+		.over_ms = slot->over_ms,
+		.over_seq = slot->over_seq,
 	};
+}
+
+bool gate_item_precedes(const struct gate_item *item, const struct snapshot *snap)
+{
+	if (!item->sent)
+		return true;
+	return snap->seq > item->over_seq && snap->picture_ms >= item->over_ms && !snap->behind;
 }
 
 /* Of a set: how far it came, and what stopped it. */

@@ -571,13 +571,23 @@ static int write_outcome(struct gate_slot *slot, struct err *err)
 	return rc;
 }
 
+/* What comes after this picture shows the effect. */
+static void note_picture(struct gate_slot *slot, struct session *s)
+{
+	s->repoll = true;
+	pthread_mutex_lock(&slot->gate->mutex);
+	slot->over_ms = now_ms(slot);
+	slot->over_seq = s->last ? s->last->seq : 0;
+	pthread_mutex_unlock(&slot->gate->mutex);
+}
+
 static int64_t work_note(struct gate_slot *slot, struct session *s, bool stopping)
 {
 	struct err err = { 0 };
 
 	(void)stopping;
 	if (s && slot->sent)
-		s->repoll = true;
+		note_picture(slot, s);
 	if (!slot->confirmed) {
 		gate_move(slot, GATE_EVENT_WRITTEN);
 	} else if (write_outcome(slot, &err)) {

@@ -109,7 +109,9 @@ struct gate_item {
 	bool absent;                     /* there is no such singleton, and none is remembered */
 	const char *id, *key, *identity; /* key and identity may be NULL */
 	enum verb verb;
-	uint64_t n; /* its number in the audit; 0: not recorded (nothing was to be sent) */
+	uint64_t n;        /* its number in the audit; 0: not recorded (nothing was to be sent) */
+	int64_t over_ms;   /* our monotonic clock when it was looked at last, ... */
+	uint64_t over_seq; /* ... and the snapshot of its source then (gate_item_precedes); 0 */
 };
 
 /*
@@ -135,6 +137,9 @@ struct gate_view {
 /* Never waits. Free it with gate_view_free. */
 struct gate_view *gate_look(struct gate *gate);
 void gate_view_free(struct gate_view *view);
+/* Whether a snapshot of the item's source shows it as it is after the act: it was read since, and
+ * holds what was seen then. True where nothing was sent. */
+bool gate_item_precedes(const struct gate_item *item, const struct snapshot *snap);
 
 /*
  * Confirms: typed must be what view->to_type (or or_type) says, and reason not empty where one is

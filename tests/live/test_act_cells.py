@@ -199,6 +199,19 @@ class EtcdCells(Case):
                 said = self.act(verb if verb != "step-down" else "release", row, f"rev:{third.create_revision}", home=home)
                 self.assertEqual((said["after"]["state"], said["after"]["holders"]), ("FREE", []))
 
+    def test_a_picture_from_before_an_act_is_not_told_to_be_so_after_it(self):
+        """The watch is later than anybody would wait."""
+        proxy = LateStreams(self.etcd.port, 8)
+        self.addCleanup(proxy.close)
+        home = Home(CONFIG.format(orders=self.pg.conninfo("postgres"), ctl=f"http://127.0.0.1:{proxy.port}"))
+        self.addCleanup(home.close)
+        first, second = self.queue("elections/too-late")
+        said = self.act("revoke", "ctl/elections/too-late", "node-a", home=home)
+        self.assertEqual((said["outcome"], said["after"]), ("done", None))
+        done = home.baton("act", "revoke", "ctl/elections/too-late", "--expect", "node-b", "--reason", "a test", "--yes")
+        self.assertEqual((done.code, done.out.splitlines()[-1]), (0, "now      not read yet: look with baton show"), done)
+        self.assertEqual([self.there(first.key), self.there(second.key)], [None, None])
+
     def test_revoke_of_each_mechanism(self):
         for name, values in (("elections/d", ("node-a", "node-b")), ("locks/d", ("", ""))):
             first, second = self.queue(name, values)
