@@ -12,8 +12,7 @@ enum {
 	RUNS_TOLD = 200, /* the newest: what becomes of the rest of a pile is told by its finding */
 };
 
-/* Takes the event over: what is worth it is remembered for later runs, too. */
-static void send_event(struct session *s, struct event *e)
+void session_event_send(struct session *s, struct event *e)
 {
 	if (s->file.path)
 		history_add(&s->history, e);
@@ -29,7 +28,7 @@ struct event *session_event_now(
 static void emit(
 	struct session *s, const char *id, int64_t token, const char *what, const char *text)
 {
-	send_event(s, session_event_now(s, id, token, what, text));
+	session_event_send(s, session_event_now(s, id, token, what, text));
 }
 
 void session_event_source(struct session *s, const char *what, const char *text)
@@ -185,7 +184,7 @@ static void emit_state(struct session *s, const char *id, enum state before, enu
 	snprintf(text, sizeof(text), "%s > %s", state_word(before)->word, state_word(after)->word);
 	e = session_event_now(s, id, 0, "state", text);
 	if (is_state_of_days(before, after))
-		send_event(s, e);
+		session_event_send(s, e);
 	else
 		s->shared->event(s->shared->arg, e);
 }
@@ -204,7 +203,7 @@ static void emit_hold(struct session *s, const struct singleton *facts,
 			       : holder        ? claim_identity(holder)
 					       : NULL;
 
-	send_event(
+	session_event_send(
 		s, event_held(clock_wall_us(s->shared->clock), facts->has_token ? facts->token : 0,
 			   s->config->name, facts->id, hand_over_word(observed), text, hold,
 			   identity, holder && !observed->freed ? claim_key(holder) : NULL));
@@ -221,6 +220,7 @@ void session_event_row(struct session *s, const struct row *before, const struct
 		if (before)
 			session_event_runs(s, before->s, facts);
 	} else if (hand_over_text(&text, facts, observed)) {
+		session_event_before(s, facts->id, observed);
 		emit_hold(s, facts, observed, text.s);
 	}
 	if (before && is_state_news(facts, before->v.state, after->v.state))
@@ -236,6 +236,8 @@ void session_event_gone(struct session *s, const char *id, const struct observed
 
 	if (!observed->freed)
 		return;
+	if (!r || r->mechanism != MECH_K8S_CRONJOB)
+		session_event_before(s, id, observed);
 	str_init(&text, 16384);
 	/* A Lease and a CronJob stay when nobody holds them: who deletes them tells no holder. */
 	if (r && r->mechanism == MECH_K8S_LEASE)
@@ -246,8 +248,8 @@ void session_event_gone(struct session *s, const char *id, const struct observed
 			observed->before);
 	else
 		str_addf(&text, "nobody holds it any more; it was %s", observed->before);
-	send_event(s, event_held(clock_wall_us(s->shared->clock), 0, s->config->name, id,
-			      "released", text.s, EVENT_LET_GO, observed->before, NULL));
+	session_event_send(s, event_held(clock_wall_us(s->shared->clock), 0, s->config->name, id,
+				      "released", text.s, EVENT_LET_GO, observed->before, NULL));
 	str_release(&text);
 }
 

@@ -34,6 +34,12 @@ void session_event_tokens(
 /* The first picture shows another holder than an earlier run had seen. */
 void session_event_between(
 	struct session *s, const struct row *row, const struct observed *observed);
+/*
+ * Who held it before lets go, or lost it: since when it was seen to hold it, where no event tells
+ * that yet. Of what a first picture shows no events are told, and a chart of the holders would
+ * begin with the second.
+ */
+void session_event_before(struct session *s, const char *id, const struct observed *observed);
 /* The history was read: its events come before all others. */
 void session_event_history(struct session *s);
 /* The first picture was judged: findings that began or ended while nobody looked. complete: it has
@@ -43,6 +49,8 @@ void session_event_first(struct session *s, bool complete);
 void session_event_past(struct session *s, const struct remembered *r);
 /* A row left the picture. */
 void session_event_gone(struct session *s, const char *id, const struct observed *observed);
+/* To the journal and, what is worth it, to what is remembered for later runs; takes it over. */
+void session_event_send(struct session *s, struct event *e);
 /* Findings that came and went; id NULL: of the source. before may be NULL. */
 void session_event_findings(struct session *s, const char *id, const struct verdict *before,
 	const struct verdict *after);

@@ -71,6 +71,46 @@ static bool begins_hold(enum event_hold hold)
 	return hold == EVENT_TOOK || hold == EVENT_SEEN;
 }
 
+/* Whether the history, which is in the order of time, tells that this holder began then. */
+static bool history_begins(
+	const struct history *h, const char *id, const char *identity, int64_t at_us)
+{
+	size_t i = 0, end = h->n;
+
+	while (i < end) {
+		size_t middle = i + (end - i) / 2;
+
+		if (clock_minus(at_us, h->at[middle]->at_us) > SAME_US)
+			i = middle + 1;
+		else
+			end = middle;
+	}
+	for (; i < h->n && clock_minus(h->at[i]->at_us, at_us) <= SAME_US; i++)
+		if (begins_hold(h->at[i]->hold) && strcmp(h->at[i]->holder, identity) == 0 &&
+			strcmp(h->at[i]->id, id) == 0)
+			return true;
+	return false;
+}
+
+void session_event_before(struct session *s, const char *id, const struct observed *observed)
+{
+	struct event *e;
+	struct str text;
+
+	/* Who took it after the first picture was told of then. */
+	if (!(observed->freed || observed->changed_hands || observed->new_session) ||
+		!observed->before[0] || observed->before_since_us > s->first_us ||
+		history_begins(&s->history, id, observed->before, observed->before_since_us))
+		return;
+	str_init(&text, 16384);
+	str_addf(&text, "%s was first seen to hold it", observed->before);
+	e = event_held(observed->before_since_us, 0, s->config->name, id, "seen", text.s,
+		EVENT_SEEN, observed->before, NULL);
+	e->late = true;
+	str_release(&text);
+	session_event_send(s, e);
+}
+
 /* Nobody looked since: until when the holder was seen, so that no chart goes on with it. */
 static void tell_until(struct session *s, const struct event *last)
 {

@@ -559,6 +559,8 @@ static void session_succeeded(struct session *s)
 	if (s->shared->one_shot)
 		session_tell_past(s);
 	s->picture_ms = session_now_ms(s);
+	if (first)
+		s->first_us = session_now_us(s);
 	session_publish(s);
 	if (!first && s->picture_ms - s->saved_ms >= SAVE_EVERY_MS && s->memory.dirty)
 		session_save(s);
@@ -860,7 +862,7 @@ void session_init(
 	memset(s, 0, sizeof(*s));
 	s->shared = shared;
 	s->config = config;
-	s->picture_ms = TIME_UNKNOWN;
+	s->picture_ms = s->first_us = TIME_UNKNOWN;
 	s->saved_ms = session_now_ms(s);
 	s->error_since_us = TIME_UNKNOWN;
 	s->armed_until_ms = INT64_MIN;

@@ -76,6 +76,7 @@ struct session {
 	struct err error;
 	int64_t error_since_us;
 	int64_t picture_ms;
+	int64_t first_us; /* our wall clock when the first picture was whole; TIME_UNKNOWN */
 	int64_t saved_ms;
 	int64_t wall_us; /* our clock when it was last looked at, to see that it was set back */
 	unsigned failures;

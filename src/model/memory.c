@@ -108,6 +108,7 @@ static void note_before(const struct remembered *r, struct observed *o)
 
 	if (!identity)
 		return;
+	o->before_since_us = r->holder_since_us;
 	strncpy(o->before, identity, sizeof(o->before) - 1);
 	/* Not in the middle of a character. */
 	if (strlen(identity) >= sizeof(o->before)) {

@@ -254,6 +254,11 @@ static void a_change_and_a_drop_reach_the_board(void **state)
 	wait_for_state(f.fleet, "test/a", STATE_HELD);
 	assert_true(saw_event(f.fleet, "took", "node-2"));
 	assert_true(saw_event(f.fleet, "released", "node-1"));
+	/* Who held it in the first picture is told of when it goes, and nobody else twice. */
+	assert_true(saw_event(f.fleet, "seen", "node-1 was first seen to hold it"));
+	hold(&f.script, 0, "a", NULL, 0);
+	wait_for_state(f.fleet, "test/a", STATE_FREE);
+	assert_false(saw_event(f.fleet, "seen", "node-2"));
 	end(&f);
 }
 
