@@ -296,6 +296,18 @@ bool text_is_plain(const char *s)
 	return true;
 }
 
+const char *text_make_plain(struct str *own, const char *text, size_t max_bytes)
+{
+	size_t len = text ? strlen(text) : 0;
+
+	/* A byte may become four, and dots follow. */
+	str_init(own, 4 * (len < max_bytes ? len : max_bytes) + 4);
+	if (!text || (len <= max_bytes && text_is_plain(text)))
+		return text;
+	text_escape_again(own, text, max_bytes);
+	return own->s;
+}
+
 void text_fit(char *buf, size_t size, const char *text)
 {
 	struct str clean;

@@ -41,6 +41,13 @@ void text_escape_again(struct str *out, const char *s, size_t max_bytes);
 /* Whether it is plain text on one line already: that would leave it as it is. */
 bool text_is_plain(const char *s);
 
+/*
+ * A text of anybody's made plain: text itself where it is plain already and has at most max_bytes
+ * bytes (or is NULL), else as text_escape_again writes it, in own, which is begun here and which
+ * the caller releases in any case.
+ */
+const char *text_make_plain(struct str *own, const char *text, size_t max_bytes);
+
 /* The same of a whole text into a buffer of size bytes, cut at the end of a character so that it
  * fits. */
 void text_fit(char *buf, size_t size, const char *text);

@@ -28,9 +28,7 @@ static void __attribute__((format(printf, 1, 0))) complain(const char *fmt, va_l
 
 	if (vasprintf(&raw, fmt, ap) < 0)
 		return;
-	str_init(&clean, SIZE_MAX / 4);
-	text_escape_again(&clean, raw, strlen(raw));
-	fprintf(stderr, "baton: %s\n", clean.s);
+	fprintf(stderr, "baton: %s\n", text_make_plain(&clean, raw, SIZE_MAX));
 	str_release(&clean);
 	free(raw);
 }
@@ -52,9 +50,7 @@ void cli_put(struct out *out, const char *text)
 {
 	struct str clean;
 
-	str_init(&clean, SIZE_MAX / 4);
-	text_escape_again(&clean, text, strlen(text));
-	out_text(out, clean.s);
+	out_text(out, text_make_plain(&clean, text, SIZE_MAX));
 	str_release(&clean);
 }
 

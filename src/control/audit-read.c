@@ -42,11 +42,10 @@ static void json_clean(json_t *object)
 	{
 		const char *text = json_string_value(value);
 
-		if (!text || text_is_plain(text))
-			continue;
-		str_init(&clean, SIZE_MAX / 4);
-		text_escape_again(&clean, text, strlen(text));
-		json_string_set(value, clean.s);
+		const char *plain = text_make_plain(&clean, text, SIZE_MAX);
+
+		if (plain != text)
+			json_string_set(value, plain);
 		str_release(&clean);
 	}
 }

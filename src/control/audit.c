@@ -64,9 +64,7 @@ static json_t *text_json(const char *text, size_t most)
 
 	if (!text)
 		return json_null();
-	str_init(&clean, most * 4 + 16);
-	text_escape_again(&clean, text, most);
-	json = json_string(clean.s);
+	json = json_string(text_make_plain(&clean, text, most));
 	str_release(&clean);
 	return json ? json : json_null();
 }

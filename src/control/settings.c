@@ -162,12 +162,9 @@ static int check_kind(const struct options_check *check, const struct yaml_node 
 static const char *own_plain(struct settings *s, const char *text)
 {
 	struct str clean;
+	const char *plain = text_make_plain(&clean, text, SIZE_MAX);
 
-	if (!text || text_is_plain(text))
-		return text;
-	str_init(&clean, SIZE_MAX / 4);
-	text_escape_again(&clean, text, strlen(text));
-	return settings_own(s, str_take(&clean));
+	return plain == text ? text : settings_own(s, str_take(&clean));
 }
 
 static int read_source(const struct options_check *check, struct settings *s,

@@ -50,24 +50,16 @@ static struct event *event_make(int64_t at_us, int64_t token, const char *source
 	return e;
 }
 
-/* The same text, or it as plain text in a str. */
-static const char *plain(struct str *clean, const char *text)
-{
-	str_init(clean, text ? 4 * strlen(text) : 0);
-	if (!text || text_is_plain(text))
-		return text;
-	text_escape_again(clean, text, strlen(text));
-	return clean->s;
-}
-
 /* What a source tells is plain; what a file remembers of it is anybody's. */
 struct event *event_held(int64_t at_us, int64_t token, const char *source, const char *id,
 	const char *what, const char *text, enum event_hold hold, const char *holder,
 	const char *key)
 {
 	struct str clean[3];
-	struct event *e = event_make(at_us, token, source, id, what, plain(&clean[0], text), hold,
-		plain(&clean[1], holder), plain(&clean[2], key));
+	struct event *e = event_make(at_us, token, source, id, what,
+		text_make_plain(&clean[0], text, SIZE_MAX), hold,
+		text_make_plain(&clean[1], holder, SIZE_MAX),
+		text_make_plain(&clean[2], key, SIZE_MAX));
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(clean); i++)

@@ -298,7 +298,7 @@ static bool is_standby(const struct snapshot *snap)
 	return snap->self && singleton_int(snap->self->s, DETAIL_IN_RECOVERY, 0) == 1;
 }
 
-enum witness_sight sight_of(const struct snapshot *snap, const struct row *row, const char *id)
+enum witness_sight role_sight_of(const struct snapshot *snap, const struct row *row, const char *id)
 {
 	const struct hidden *h;
 
@@ -318,10 +318,10 @@ enum witness_sight sight_of(const struct snapshot *snap, const struct row *row, 
 
 enum witness_sight role_witness_sight(const struct role_view *view, size_t i)
 {
-	return sight_of(view->sources[i], view->witnesses[i], view->role->witnesses[i]);
+	return role_sight_of(view->sources[i], view->witnesses[i], view->role->witnesses[i]);
 }
 
-const char *sight_word(enum witness_sight sight)
+const char *role_sight_word(enum witness_sight sight)
 {
 	static const char *const words[] = {
 		[SIGHT_THERE] = "there",

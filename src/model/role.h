@@ -70,9 +70,10 @@ enum witness_sight {
 };
 /* snap: of the source that the id names, NULL where there is none; row: NULL where there is none.
  */
-enum witness_sight sight_of(const struct snapshot *snap, const struct row *row, const char *id);
+enum witness_sight role_sight_of(
+	const struct snapshot *snap, const struct row *row, const char *id);
 enum witness_sight role_witness_sight(const struct role_view *view, size_t i);
-const char *sight_word(enum witness_sight sight);
+const char *role_sight_word(enum witness_sight sight);
 /* What hides witness i, which is not there in a source that can be read; NULL: it would be seen.
  * Borrowed. */
 const struct hidden *role_witness_hidden(const struct role_view *view, size_t i);

@@ -62,11 +62,7 @@ static int64_t verdict_text(struct verdict_draft *d, const char *text)
 	struct str clean;
 
 	/* What a source tells is plain; what a file remembers of it is anybody's. */
-	str_init(&clean, 4 * strlen(text));
-	if (!text_is_plain(text)) {
-		text_escape_again(&clean, text, strlen(text));
-		text = clean.s;
-	}
+	text = text_make_plain(&clean, text, SIZE_MAX);
 	str_add_mem(&d->texts, text, strlen(text) + 1);
 	str_release(&clean);
 	if (d->texts.full) {

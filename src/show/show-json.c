@@ -530,7 +530,7 @@ static void js_witnesses(struct json_writer *j, const struct role_view *view)
 		jw_key_text(
 			j, "state", row && snap ? state_word(board_state(snap, row))->word : NULL);
 		jw_key_text(j, "holder", holder ? claim_identity(holder) : NULL);
-		jw_key_text(j, "sight", sight_word(role_witness_sight(view, i)));
+		jw_key_text(j, "sight", role_sight_word(role_witness_sight(view, i)));
 		jw_map_end(j);
 	}
 	jw_list_end(j);

@@ -616,7 +616,7 @@ static void text_findings_end(struct show *show)
 /* Who holds it by its witnesses, and how many others do by theirs. */
 static void text_role_holder(struct str *out, const struct role_view *view)
 {
-	char first[512] = "", words[512];
+	char first[512] = "", words[512] = "";
 	size_t i, others = 0;
 
 	for (i = 0; i < view->role->n_witnesses; i++) {

@@ -55,38 +55,63 @@ void format_since_ms(char *buf, const struct model *m, int64_t since_ms, int64_t
 			next_ms);
 }
 
-void format_clock(char *buf, const struct model *m, int64_t at_us)
+/* How far away a day is: what of it has to be told. */
+enum day_span {
+	DAY_UNKNOWN,
+	DAY_TODAY,
+	DAY_OF_YEAR,
+	DAY_OLDER
+};
+
+static enum day_span format_span(const struct model *m, int64_t at_us, struct tm *ret)
+{
+	time_t at = (time_t)(at_us / 1000000), now = (time_t)(m->now_us / 1000000);
+	struct tm today;
+
+	if (at_us == TIME_UNKNOWN || !gmtime_r(&at, ret) || !gmtime_r(&now, &today))
+		return DAY_UNKNOWN;
+	if (ret->tm_year == today.tm_year && ret->tm_yday == today.tm_yday)
+		return DAY_TODAY;
+	return clock_minus(m->now_us, at_us) < INT64_C(300) * 86400 * 1000000 ? DAY_OF_YEAR
+									      : DAY_OLDER;
+}
+
+/* Of another day than today the date, or whole. */
+static void format_moment(char *buf, const struct model *m, int64_t at_us, bool whole)
 {
 	static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul",
 		"Aug", "Sep", "Oct", "Nov", "Dec" };
-	time_t at = (time_t)(at_us / 1000000), now = (time_t)(m->now_us / 1000000);
-	struct tm tm, today;
+	struct tm tm;
+	int len;
 
-	if (at_us == TIME_UNKNOWN || !gmtime_r(&at, &tm) || !gmtime_r(&now, &today)) {
+	switch (format_span(m, at_us, &tm)) {
+	case DAY_UNKNOWN:
 		snprintf(buf, CLOCK_TEXT_MAX, "-");
 		return;
-	}
-	if (tm.tm_year == today.tm_year && tm.tm_yday == today.tm_yday)
+	case DAY_TODAY:
 		snprintf(buf, CLOCK_TEXT_MAX, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
-	else if (clock_minus(m->now_us, at_us) < INT64_C(300) * 86400 * 1000000)
-		snprintf(buf, CLOCK_TEXT_MAX, "%s %02d", months[tm.tm_mon % 12], tm.tm_mday);
-	else
-		snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d", tm.tm_year + 1900, tm.tm_mon + 1);
+		return;
+	case DAY_OF_YEAR:
+		len = snprintf(buf, CLOCK_TEXT_MAX, "%s %02d", months[tm.tm_mon % 12], tm.tm_mday);
+		if (whole)
+			snprintf(buf + len, CLOCK_TEXT_MAX - (size_t)len, " %02d:%02d", tm.tm_hour,
+				tm.tm_min);
+		return;
+	case DAY_OLDER:
+		len = snprintf(buf, CLOCK_TEXT_MAX, "%04d-%02d", tm.tm_year + 1900, tm.tm_mon + 1);
+		if (whole)
+			snprintf(buf + len, CLOCK_TEXT_MAX - (size_t)len, "-%02d", tm.tm_mday);
+	}
+}
+
+void format_clock(char *buf, const struct model *m, int64_t at_us)
+{
+	format_moment(buf, m, at_us, false);
 }
 
 void format_when(char *buf, const struct model *m, int64_t at_us)
 {
-	char day[CLOCK_TEXT_MAX];
-	time_t at = (time_t)(at_us / 1000000);
-	struct tm tm;
-
-	format_clock(day, m, at_us);
-	if (at_us == TIME_UNKNOWN || strchr(day, ':') || !gmtime_r(&at, &tm))
-		snprintf(buf, CLOCK_TEXT_MAX, "%s", day);
-	else if (strchr(day, '-'))
-		snprintf(buf, CLOCK_TEXT_MAX, "%.7s-%02d", day, tm.tm_mday);
-	else
-		snprintf(buf, CLOCK_TEXT_MAX, "%.6s %02d:%02d", day, tm.tm_hour, tm.tm_min);
+	format_moment(buf, m, at_us, true);
 }
 
 /* Of the last days the day of the week tells more than the date, and leaves room for the time. */

@@ -124,7 +124,7 @@ static void tell_gone(struct prose *p, const struct model *m)
 		tell_no_source(p, m);
 		return;
 	}
-	sight = sight_of(snap, NULL, m->id);
+	sight = role_sight_of(snap, NULL, m->id);
 	if (sight == SIGHT_ABSENT) {
 		prose_add(p, STYLE_STATE_FREE, "", 1, STYLE_TEXT,
 			"It is not in the picture (any more): nobody holds it and nobody waits, or "

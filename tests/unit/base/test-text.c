@@ -109,6 +109,26 @@ static void what_is_plain(void **state)
 		assert_false(text_is_plain(others[i]));
 }
 
+static void what_is_not_plain_is_made_so(void **state)
+{
+	static const char plain[] = "a\\\xc3\xa9";
+	struct str own;
+
+	(void)state;
+	assert_ptr_equal(text_make_plain(&own, plain, SIZE_MAX), plain);
+	str_release(&own);
+	assert_ptr_equal(text_make_plain(&own, plain, 4), plain);
+	str_release(&own);
+	assert_string_equal(text_make_plain(&own, plain, 3), "a\\...");
+	str_release(&own);
+	assert_string_equal(text_make_plain(&own, "\033[2J\n", SIZE_MAX), "\\x1b[2J\\x0a");
+	str_release(&own);
+	assert_string_equal(text_make_plain(&own, "\001\002\003", 2), "\\x01\\x02...");
+	str_release(&own);
+	assert_null(text_make_plain(&own, NULL, SIZE_MAX));
+	str_release(&own);
+}
+
 static void foreign_escapes_are_refused(void **state)
 {
 	static const char *const bad[] = { "\\", "a\\n", "\\x", "\\x4", "\\xg0", "\\x0g",
@@ -308,6 +328,7 @@ int main(void)
 		cmocka_unit_test(hostile_bytes_become_visible),
 		cmocka_unit_test(any_bytes_come_back),
 		cmocka_unit_test(what_is_plain),
+		cmocka_unit_test(what_is_not_plain_is_made_so),
 		cmocka_unit_test(foreign_escapes_are_refused),
 		cmocka_unit_test(a_cut_is_between_characters),
 		cmocka_unit_test(decodes_like_the_c_library),
