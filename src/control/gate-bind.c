@@ -359,6 +359,7 @@ void gate_policy(const struct gate_slot *slot, struct fleet *fleet, enum source_
 		.state = state,
 		.armed_ms = session_armed_ms(slot->session),
 		.way = way,
+		.verb = slot->verb,
 	};
 
 	policy_check(&facts, reasons);

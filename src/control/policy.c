@@ -42,7 +42,7 @@ void policy_check(const struct policy_facts *facts, struct plan_list *reasons)
 	if (facts->state == SOURCE_FAILING || facts->state == SOURCE_CONNECTING)
 		refuse(reasons, "source %s can't be read now: what is so there is not known",
 			facts->source);
-	if (facts->way == GATE_WAY_CONSOLE && facts->armed_ms <= 0)
+	if (facts->way == GATE_WAY_CONSOLE && facts->armed_ms <= 0 && facts->verb != VERB_ASK)
 		refuse(reasons,
 			"the console is read only for source %s: arm it first (:arm), or start it "
 			"with --write",

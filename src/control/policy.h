@@ -17,6 +17,7 @@ struct policy_facts {
 	enum source_state state; /* now */
 	int64_t armed_ms;        /* what is left of the console's leave to act; 0: none */
 	enum gate_way way;
+	enum verb verb; /* one that only asks somebody changes nothing, and needs no leave */
 };
 
 /* Adds a sentence for each reason against any act on this source; none: it may be begun. */

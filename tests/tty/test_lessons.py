@@ -115,7 +115,8 @@ class Trainee:
         raise AssertionError(f"{word} is not in the list:\n{self.tmux.text}")
 
     def act(self, step):
-        self.command("arm", "ARMED")
+        if step["act"] != "ask":
+            self.command("arm", "ARMED")
         self.command(f"open {step['on']}", lambda text: f"> {step['on']}" in text or f"> {step['on'][:20]}" in text)
         self.tmux.press("a")
         self.tmux.wait("Enter chooses")

@@ -163,7 +163,7 @@ static void every_combination_of_facts(void **state)
 	unsigned i;
 
 	(void)state;
-	for (i = 0; i < 128; i++) {
+	for (i = 0; i < 256; i++) {
 		struct policy_facts facts = {
 			.read_only = i & 1,
 			.protect = i & 2,
@@ -171,10 +171,12 @@ static void every_combination_of_facts(void **state)
 			.way = i & 8 ? GATE_WAY_CONSOLE : GATE_WAY_COMMAND,
 			.state = (enum source_state)(i >> 4 & 3),
 			.past = i & 64,
+			.verb = i & 128 ? VERB_ASK : VERB_START,
 		};
 		bool readable = facts.state == SOURCE_OK || facts.state == SOURCE_DEGRADED;
 		bool may = !facts.past && !facts.read_only && !facts.protect && readable &&
-			   (facts.way == GATE_WAY_COMMAND || facts.armed_ms > 0);
+			   (facts.way == GATE_WAY_COMMAND || facts.armed_ms > 0 ||
+				   facts.verb == VERB_ASK);
 
 		if ((refusals(facts) == 0) != may)
 			fail_msg("combination %u", i);
