@@ -39,7 +39,7 @@ static void json_score(struct json_writer *j, const struct score *s)
 	jw_key_int(j, "safety", s->safety);
 	jw_key_int(j, "time", s->time);
 	jw_key_int(j, "communication", s->communication);
-	jw_key_int(j, "hints", -s->hints);
+	jw_key_int(j, "hints", s->hints);
 	jw_map_end(j);
 	jw_key(j, "lines");
 	jw_list(j);

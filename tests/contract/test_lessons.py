@@ -222,6 +222,8 @@ class Lessons(unittest.TestCase):
         resume = {"act": "resume", "on": "prod/cronjob/billing/invoices"}
         allow = {"act": "apply", "on": "fleet/change/allow"}
         for lesson, acts, was in (
+                # As the results tell it: what it cost.
+                self.assertEqual(json.loads(done.out)["parts"]["hints"], 5)
                 ("S01", [(160, {"act": "release", "on": "orders/app:1000", "expect": "pod-4"})], ["needless"]),
                 ("S01", [(160, {"act": "restart", "on": "fleet/process/web-1"})], ["harmed"]),
                 ("S02", [(60, {"act": "release", "on": "orders/app:1000", "expect": "worker-a"}), (75, {"act": "stop", "on": "fleet/process/worker-a"})],
