@@ -29,9 +29,10 @@ const struct option_def lesson_goal_options[] = {
 	{ .name = "process", .type = OPTION_TEXT, .help = "A process, with `state`." },
 	{ .name = "state",
 		.type = OPTION_WORD,
-		.words = "lives|running|paused|ended",
+		.words = "lives|running|paused|ended|apart",
 		.help = "What the process is: lives is running or paused, ended is stopped or "
-			"crashed." },
+			"crashed, apart is ended or on a machine that is cut off from all "
+			"others." },
 	MEASURE_FIELDS,
 	{ .name = "least", .type = OPTION_INT, .help = "The measure is at least this." },
 	{ .name = "most", .type = OPTION_INT, .help = "The measure is at most this." },

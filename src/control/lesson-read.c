@@ -314,7 +314,7 @@ static int read_measures(struct reading *r, const struct option_values *v)
 
 static enum goal_state goal_state(const char *word)
 {
-	static const char *const words[] = { "lives", "running", "paused", "ended" };
+	static const char *const words[] = { "lives", "running", "paused", "ended", "apart" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(words) - 1; i++)

@@ -2,6 +2,7 @@
 
 #include "sim/referee.h"
 #include "base/mem.h"
+#include "sim/net.h"
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -222,6 +223,8 @@ static bool process_is(const struct process *p, enum goal_state state)
 		return p->state == PROCESS_RUNNING;
 	case GOAL_STATE_PAUSED:
 		return p->state == PROCESS_PAUSED;
+	case GOAL_STATE_APART:
+		return !process_lives(p) || p->machine->isolated;
 	default:
 		return !process_lives(p);
 	}

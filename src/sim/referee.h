@@ -66,7 +66,8 @@ enum goal_state {
 	GOAL_STATE_LIVES, /* running or paused */
 	GOAL_STATE_RUNNING,
 	GOAL_STATE_PAUSED,
-	GOAL_STATE_ENDED /* stopped or crashed */
+	GOAL_STATE_ENDED, /* stopped or crashed */
+	GOAL_STATE_APART  /* the same, or on a machine that is cut off from all others */
 };
 
 struct goal {
