@@ -50,6 +50,10 @@ const struct option_def lesson_restored_options[] = {
 		.help = "Since the trainee sat down: before that it does not count as restored. "
 			"For lessons in which nothing is broken at first, or in which waiting is "
 			"right." },
+	{ .name = "waiting",
+		.type = OPTION_BOOL,
+		.fallback = "false",
+		.help = "Waiting is right: who changes nothing earns the points for time, too." },
 	{ .name = "when",
 		.type = OPTION_MAPS,
 		.fields = lesson_goal_options,

@@ -384,6 +384,7 @@ static int read_restored(struct reading *r, const struct option_values *lesson)
 	rules->goals = goals;
 	rules->for_ms = option_value_int(&v, "for");
 	rules->not_before_ms = option_value_int(&v, "not_before");
+	r->lesson->score.waiting = option_value_int(&v, "waiting");
 	return rc;
 }
 

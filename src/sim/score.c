@@ -174,7 +174,19 @@ static void score_safety(struct score *s, const struct score_rules *rules, const
 
 /* ---- time ---- */
 
-static void score_time(struct score *s, const struct score_rules *rules, const struct account *a)
+/* Whether something was done before that moment: without it nothing was restored by anybody. */
+static bool acted_before(const struct world *w, const struct account *a, int64_t at_ms)
+{
+	size_t i;
+
+	for (i = 0; i < a->deeds; i++)
+		if (!deed_at(w, i)->asks && deed_at(w, i)->at_ms <= at_ms)
+			return true;
+	return false;
+}
+
+static void score_time(struct score *s, const struct score_rules *rules, const struct world *w,
+	const struct account *a)
 {
 	int64_t took = a->restored_ms - a->begins_ms, left = rules->limit_ms - took;
 	char after[SCORE_CLOCK_MAX], par[SCORE_CLOCK_MAX];
@@ -184,11 +196,16 @@ static void score_time(struct score *s, const struct score_rules *rules, const s
 		line(s, "time", 0, SCORE_TIME, "it was not restored (par %s)", par);
 		return;
 	}
+	score_clock(after, took);
+	if (!rules->waiting && !acted_before(w, a, a->restored_ms)) {
+		line(s, "time", 0, SCORE_TIME, "it came right by itself after %s: nothing was done",
+			after);
+		return;
+	}
 	if (took <= rules->par_ms)
 		s->time = SCORE_TIME;
 	else if (left > 0)
 		s->time = (int)(SCORE_TIME * left / (rules->limit_ms - rules->par_ms));
-	score_clock(after, took);
 	line(s, "time", s->time, SCORE_TIME, "restored after %s (par %s; faster earns nothing)",
 		after, par);
 }
@@ -354,7 +371,7 @@ void score_make(struct score *score, const struct score_rules *rules, struct wor
 	memset(score, 0, sizeof(*score));
 	score_diagnosis(score, rules, account);
 	score_safety(score, rules, account);
-	score_time(score, rules, account);
+	score_time(score, rules, w, account);
 	score_communication(score, rules, w, account);
 	score_hints(score, rules, account);
 	sum_up(score, rules, account);

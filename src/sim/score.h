@@ -41,6 +41,7 @@ struct score_rules {
 	const struct score_cost *costs; /* the account's first values are of them, in this order */
 	size_t n_costs;
 	int64_t par_ms, limit_ms;
+	bool waiting; /* it may come right by itself: the points for time need no act */
 	const int *hint_costs;
 	size_t n_hints;
 	const char *const *what; /* words of which a reason should hold one, NULL-ended */

@@ -105,6 +105,14 @@ class Lessons(unittest.TestCase):
                     if way["kind"] == "wrong":
                         self.assertLessEqual(way["most"], 40)
 
+    def test_who_does_nothing_restores_nothing(self):
+        """But for the study in which watching is the task: what comes right by itself earns no points for time."""
+        for lesson in self.lessons:
+            for way in lesson["ways"]:
+                if way["kind"] == "nothing" and lesson["kind"] == "lesson":
+                    with self.subTest(lesson=lesson["number"]):
+                        self.assertEqual(json.loads(self.play(lesson, way).out)["parts"]["time"], 0)
+
     def test_the_debrief_is_whole_and_fits_eighty_columns(self):
         for lesson in self.lessons:
             with self.subTest(lesson=lesson["number"]):
@@ -214,6 +222,8 @@ class Lessons(unittest.TestCase):
                     self.assertIn(says, done.err)
                     continue
                 self.assertEqual([said["what"] for said in json.loads(done.out)["said"]], ["note", "hint"])
+                # As the results tell it: what it cost.
+                self.assertEqual(json.loads(done.out)["parts"]["hints"], 5)
 
     def test_the_debrief_says_of_an_act_what_it_did_then(self):
         """The same verb on the same row helps or harms by whom it was about, by when, and by what was done before."""
@@ -222,8 +232,6 @@ class Lessons(unittest.TestCase):
         resume = {"act": "resume", "on": "prod/cronjob/billing/invoices"}
         allow = {"act": "apply", "on": "fleet/change/allow"}
         for lesson, acts, was in (
-                # As the results tell it: what it cost.
-                self.assertEqual(json.loads(done.out)["parts"]["hints"], 5)
                 ("S01", [(160, {"act": "release", "on": "orders/app:1000", "expect": "pod-4"})], ["needless"]),
                 ("S01", [(160, {"act": "restart", "on": "fleet/process/web-1"})], ["harmed"]),
                 ("S02", [(60, {"act": "release", "on": "orders/app:1000", "expect": "worker-a"}), (75, {"act": "stop", "on": "fleet/process/worker-a"})],

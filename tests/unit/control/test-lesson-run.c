@@ -32,7 +32,7 @@ static const char text[] =
 	"  begins: 40s\n"
 	"  par: 30s\n"
 	"  limit: 2m\n"
-	"  restored: {for: 10s, when: [{process: a, state: running}]}\n"
+	"  restored: {for: 10s, waiting: true, when: [{process: a, state: running}]}\n"
 	"  causes: [{id: one, text: o, right: true}, {id: two, text: t}]\n"
 	"  hints: [{text: h, costs: 7}]\n"
 	"  ways:\n"

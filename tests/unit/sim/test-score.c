@@ -123,6 +123,27 @@ static void test_the_safe_way_earns_all(void **state)
 	world_free(p.w);
 }
 
+/* Who only waits has restored nothing, but where waiting is right; a question is no act. */
+static void test_what_comes_right_by_itself_earns_no_time(void **state)
+{
+	struct score_rules waiting = score_rules;
+	struct play p = begin(RESOURCE_UNFENCED);
+	struct score s;
+
+	(void)state;
+	waiting.waiting = true;
+	world_run(p.w, 15000);
+	deed_add(p.w, &(struct deed){ .verb = ask, .id = fleet_x, .asks = true });
+	process_end(p.w, p.a, PROCESS_END_STOPPED);
+	duty_begin(p.w, p.settle, p.b, 0);
+	s = end(&p, 60000);
+	assert_int_equal(referee_account(p.referee)->end, ACCOUNT_RESTORED);
+	assert_int_equal(s.time, 0);
+	score_make(&s, &waiting, p.w, referee_account(p.referee));
+	assert_int_equal(s.time, SCORE_TIME);
+	world_free(p.w);
+}
+
 static void test_two_at_once_cost_and_cap(void **state)
 {
 	struct play p = begin(RESOURCE_UNFENCED);
@@ -272,6 +293,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_the_safe_way_earns_all),
+		cmocka_unit_test(test_what_comes_right_by_itself_earns_no_time),
 		cmocka_unit_test(test_two_at_once_cost_and_cap),
 		cmocka_unit_test(test_doing_nothing_is_scored),
 		cmocka_unit_test(test_the_diagnosis),
