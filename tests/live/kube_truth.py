@@ -54,6 +54,11 @@ class Truth:
         return {name for name, pods in self.pods.items()
                 if any(pod["status"]["phase"] == "Running" for pod in pods)}
 
+    def staying(self):
+        """The names of all runs; none, while one is being deleted."""
+        going = any("deletionTimestamp" in job["metadata"] for job in self.jobs.values())
+        return None if going else set(self.jobs)
+
     def slots(self):
         """Each run's slot, by the controller's annotation."""
         return {name: seconds(job["metadata"]["annotations"]["batch.kubernetes.io/cronjob-scheduled-timestamp"])

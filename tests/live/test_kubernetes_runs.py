@@ -7,6 +7,8 @@ import unittest
 from kube_truth import FAR, KubeTest, Truth, codes, finding, minute, seconds
 from servers import Kubelets, wait_until
 
+SLOT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+
 
 class Runs(KubeTest):
     """
@@ -52,10 +54,10 @@ class Runs(KubeTest):
         self.assertNotIn("dup-run", codes(row))
 
     def test_one_slot_executed_twice(self):
-        owner = self.seeded("slot-twice", 3)[0]["metadata"]["ownerReferences"][0]
-        again = self.plane.make_job("slot-twice-again", owner={"metadata": owner}, annotations={
-            "batch.kubernetes.io/cronjob-scheduled-timestamp": Truth(self.plane, "slot-twice").jobs[
-                f"slot-twice-{minute(3)}"]["metadata"]["annotations"]["batch.kubernetes.io/cronjob-scheduled-timestamp"]})
+        job, = self.seeded("slot-twice", 3)
+        owner = job["metadata"]["ownerReferences"][0]
+        again = self.plane.make_job("slot-twice-again", owner={"metadata": owner}, annotations={SLOT: job["metadata"][
+            "annotations"][SLOT]})
         self.kubelet.run(self.pod_of(again))
         row = self.cronjob("slot-twice")
         self.assertEqual(finding(row, "dup-slot")["severity"], "crit")
@@ -150,23 +152,25 @@ class Runs(KubeTest):
 
     def test_the_name_tells_the_slot_where_no_annotation_does(self):
         owner = self.plane.make_cronjob("old-names", FAR)
-        for name in (f"old-names-{minute(5)}", f"old-names-{minute(4) * 60}"):
+        first, second = minute(5), minute(4)
+        for name in (f"old-names-{first}", f"old-names-{second * 60}"):
             self.plane.make_job(name, owner=owner)
         slots = sorted(seconds(run["slot"]) for run in self.cronjob("old-names")["runs"])
-        self.assertEqual(slots, [minute(5) * 60, minute(4) * 60])
+        self.assertEqual(slots, [first * 60, second * 60])
 
     def test_annotations_and_names_that_are_no_slots(self):
         """The annotation is anybody's text, and so is a name's end."""
         owner = self.plane.make_cronjob("hostile", FAR)
-        word, good = "batch.kubernetes.io/cronjob-scheduled-timestamp", f"hostile-{minute(7)}"
+        slot = minute(7)
+        good = f"hostile-{slot}"
         texts = {good: "\u001b[2J\u202enot a time", "hostile-a": "", "hostile-b": "9" * 400,
                  "hostile-c": "2026-02-30T00:00:00Z", "hostile-d": "0001-01-01T00:00:00Z", "hostile-99999999999999999999": None}
         for name, text in texts.items():
-            self.plane.make_job(name, owner=owner, annotations={} if text is None else {word: text})
+            self.plane.make_job(name, owner=owner, annotations={} if text is None else {SLOT: text})
         home = self.home()
         slots = {run["name"]: run["slot"] for run in self.cronjob("hostile", home)["runs"]}
         self.assertEqual(set(slots), set(texts))
-        self.assertIn(slots.pop(good), (None, f"{self.text_of(minute(7))}.000Z"))
+        self.assertIn(slots.pop(good), (None, f"{self.text_of(slot)}.000Z"))
         self.assertEqual({name for name, slot in slots.items() if slot and not slot.startswith("0001-")}, set(), slots)
         for words in (("list",), ("show", "lab/cronjob/default/hostile")):
             self.assertFalse(set(home.baton(*words).out) & set("\u001b\u202e"))
@@ -188,11 +192,11 @@ class Runs(KubeTest):
             self.assertTrue(self.plane.audit("baton"))
 
     def at_one_time(self, name):
-        """baton's row and kubectl's, between which nothing changed."""
+        """baton's row and kubectl's, between which nothing changed; no run is about to begin, or to go."""
         home = self.home()
         while True:
             before, row = Truth(self.plane, name, "minutely"), self.cronjob(name, home, "minutely")
-            if before == Truth(self.plane, name, "minutely"):
+            if before.alive() == before.staying() and before == Truth(self.plane, name, "minutely"):
                 return row, before
 
     def check_allow(self, row, truth):
