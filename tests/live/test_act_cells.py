@@ -80,7 +80,7 @@ class PostgresCells(Case):
         asked = []
 
         def let_go():
-            asked.extend(holder.listen(10))
+            asked.extend(holder.listen(60))
             holder.run("select pg_advisory_unlock(1)")
         thread = threading.Thread(target=let_go)
         thread.start()
@@ -102,8 +102,9 @@ class PostgresCells(Case):
 
     def test_cancel(self):
         holder = self.wire("worker-1", 3)
-        holder.send("select pg_sleep(60)")
-        time.sleep(0.2)
+        holder.send("select pg_sleep(600)")
+        wait_until(lambda: self.pg.psql(f"select 1 from pg_stat_activity where pid = {holder.pid} and wait_event = 'PgSleep'"),
+                   what="the statement")
         self.assertEqual(self.act("cancel", "orders/app:3", holder.start())["outcome"], "done")
         with self.assertRaisesRegex(Exception, "57014"):
             holder.result()

@@ -250,7 +250,7 @@ class Believers(Case):
         drive, plan = self.planned(etcd, "revoke", "elections/job")
         self.assertIn("when it next renews", texts(plan["told"]))
         self.assertEqual(drive.send()["kind"], "done")
-        wait_until(lambda: "session ended" in first.text(), timeout=10, what="the session's end")
+        wait_until(lambda: "session ended" in first.text(), timeout=30, what="the session's end")
         self.assertEqual(drive.look()["overlap"], "closed")
 
 
@@ -431,7 +431,7 @@ class ReadOnly(Case):
 class Faults(Case):
     """Whatever breaks, and when: the effect that is told is what happened. Each verb once."""
 
-    def ready(self, etcd, verb="step-down", timeout_ms=1500):
+    def ready(self, etcd, verb="step-down", timeout_ms=2500):
         proxy = Proxy(etcd.port)
         self.addCleanup(proxy.close)
         leader = etcd.candidate("elections/job", "node-a", ttl=60, keep=False)
@@ -445,6 +445,11 @@ class Faults(Case):
         if "lease" in words:
             return "already expired" not in done.stdout
         return f'"CreateRevision" : {leader.create_revision}\n' in done.stdout
+
+    def agrees(self, etcd, effect, leader):
+        """What was passed on may still be on its way to etcd: both are asked until they agree."""
+        wait_until(lambda: self.find_out(etcd, effect, leader) == (self.there(etcd, leader.key) is not None),
+                   what="find_out saying what is so")
 
     @on_each()
     def test_cut_before(self, etcd):
@@ -462,8 +467,10 @@ class Faults(Case):
     def test_cut_while_it_is_under_way(self, etcd):
         proxy, leader, drive = self.ready(etcd)
         proxy.stall()
-        threading.Timer(0.4, proxy.reset).start()
+        cut = threading.Thread(target=lambda: (wait_until(lambda: proxy.held), proxy.reset()))
+        cut.start()
         effect = drive.send()
+        cut.join()
         self.assertEqual(effect["kind"], "unknown", effect)
         self.assertTrue(self.find_out(etcd, effect, leader))
         proxy.pass_on()
@@ -505,9 +512,7 @@ class Faults(Case):
                 self.assertTrue(there)
             else:
                 self.assertEqual(effect["kind"], "unknown", effect)
-                # What was passed on may still be on its way to etcd: both are asked until they agree.
-                wait_until(lambda: self.find_out(etcd, effect, leader) == (self.there(etcd, leader.key) is not None),
-                           timeout=5, what="find_out saying what is so")
+                self.agrees(etcd, effect, leader)
             proxy.close()
             leader.revoke()
 
@@ -520,10 +525,9 @@ class Faults(Case):
             effect = drive.send()
         finally:
             etcd.members[0].resume()
-        self.assertLess(time.monotonic() - started, 4)
+        self.assertLess(time.monotonic() - started, 8)
         self.assertEqual(effect["kind"], "unknown", effect)
-        time.sleep(1)
-        self.assertEqual(self.find_out(etcd, effect, leader), self.there(etcd, leader.key) is not None)
+        self.agrees(etcd, effect, leader)
 
     @on_each(members=3)
     def test_no_quorum(self, etcd):
@@ -543,7 +547,7 @@ class Faults(Case):
         if effect["kind"] == "refused":
             self.assertIsNotNone(self.there(etcd, leader.key))
         else:
-            self.assertEqual(self.find_out(etcd, effect, leader), self.there(etcd, leader.key) is not None)
+            self.agrees(etcd, effect, leader)
 
     @staticmethod
     def healthy(etcd):

@@ -111,7 +111,7 @@ class Leases(Case):
         """Less than the time in which a holder that lives would take it back: the record is free, and that is known."""
         self.plane.make_lease("quick", "one", duration=3600)
         done = self.home.baton("act", "step-down", "kube/lease/default/quick", "--expect", "one", "--reason", "a test", "--yes",
-                               "--json", "--timeout", "1")
+                               "--json", "--timeout", "2500ms")
         self.assertEqual((done.code, done.json["outcome"], done.json["overlap"]), (0, "done", "open"), done)
         self.assertIn("nobody holds it", done.json["text"])
 
@@ -369,7 +369,7 @@ class Faults(Case):
         proxy = NoAnswer(self.plane.port)
         self.addCleanup(proxy.close)
         home = self.home_of("operator", port=proxy.port)
-        said = self.act("release", "kube/lease/default/unanswered", "one", code=12, home=home, more=("--timeout", "3"))
+        said = self.act("release", "kube/lease/default/unanswered", "one", code=12, home=home, more=("--timeout", "6"))
         self.assertEqual(said["outcome"], "unknown")
         self.assertIn("kubectl get --raw", json.dumps(said))
         self.assertEqual(self.api.get("leases", "unanswered", "default")["spec"]["holderIdentity"], "")

@@ -44,6 +44,17 @@ class Case(unittest.TestCase):
         wait_until(lambda: self.rows(lock, granted=False, pid=wire.pid), what="waiting")
         return wire
 
+    def busy(self, wire, sql):
+        """The server has begun with it; it may be over already."""
+        wire.send(sql)
+        wait_until(lambda: self.pg.psql(f"select 1 from pg_stat_activity where pid = {wire.pid} and query = $${sql}$$ "
+                                        "and (wait_event = 'PgSleep' or state = 'idle')"), what="the statement")
+
+    def gone(self, wire):
+        """Its locks are free a moment before the server forgets the session itself."""
+        wire.close()
+        wait_until(lambda: not self.pg.psql(f"select 1 from pg_stat_activity where pid = {wire.pid}"), what="the session's end")
+
     def rows(self, lock, granted=None, pid=None):
         rows = [(int(row[0] or 0), row[1] == "t") for row in self.pg.psql(LOCKS.format(lock))]
         return [row for row in rows if granted in (None, row[1]) and pid in (None, row[0])]
@@ -174,8 +185,7 @@ class Changed(Case):
     def test_the_session_ended_and_another_holds_the_lock(self):
         old = self.wire("worker-1", lock=1)
         drive = self.drive().poll().order("release", "app:1", old.start())
-        old.close()
-        wait_until(lambda: not self.rows(1), what="free")
+        self.gone(old)
         new = self.wire("worker-1", lock=1)
         plan = drive.plan()
         self.assertEqual(plan["verdict"], "changed")
@@ -232,8 +242,7 @@ class Changed(Case):
 class Cancel(Case):
     def test_the_statement_ends_and_session_and_lock_stay(self):
         holder = self.wire("worker-1", lock=1)
-        holder.send("select pg_sleep(60)")
-        time.sleep(0.2)
+        self.busy(holder, "select pg_sleep(600)")
         drive = self.drive()
         self.assertEqual(self.act(drive, "cancel", "app:1", holder.start())["kind"], "done")
         with self.assertRaisesRegex(Exception, "57014"):
@@ -253,13 +262,13 @@ class Cancel(Case):
 
     def test_another_statement_of_the_same_session_is_left_alone(self):
         holder = self.wire("worker-1", lock=3)
-        holder.send("select pg_sleep(0.6)")
-        time.sleep(0.2)
+        self.busy(holder, "select pg_sleep(600)")
         drive = self.drive().poll().order("cancel", "app:3", holder.start())
         self.assertEqual(drive.plan()["verdict"], "ready")
-        holder.result()
-        holder.send("select pg_sleep(0.6), 2")
-        time.sleep(0.1)
+        self.pg.psql(f"select pg_cancel_backend({holder.pid})")
+        with self.assertRaisesRegex(Exception, "57014"):
+            holder.result()
+        self.busy(holder, "select pg_sleep(2), 2")
         self.assertEqual(drive.send()["kind"], "changed")
         self.assertEqual(holder.result()[0][1], "2")
 
@@ -314,7 +323,7 @@ class StepDown(Case):
         self.assertEqual(self.act(drive, "step-down", "other:1", holder.start(), reason)["kind"], "done")
         self.assertFalse(drive.look()["settled"])
         self.assertEqual(drive.look()["overlap"], "open")
-        (channel, payload), = holder.listen(5)
+        (channel, payload), = holder.listen(30)
         said = json.loads(payload)
         self.assertEqual(channel, "baton")
         self.assertTrue(payload.isascii())
@@ -342,8 +351,7 @@ class StepDown(Case):
         holder = self.wire("worker-1", lock=3)
         drive = self.drive(step_down_channel="baton").poll().order("step-down", "app:3", holder.start())
         self.assertEqual(drive.plan()["verdict"], "ready")
-        holder.close()
-        wait_until(lambda: not self.rows(3), what="free")
+        self.gone(holder)
         new = self.wire("worker-1", lock=3)
         new.run("listen baton")
         self.assertEqual(drive.send()["kind"], "changed")
@@ -360,7 +368,7 @@ class StepDown(Case):
         holder.run("listen baton")
         drive = self.drive(step_down_channel="baton")
         self.assertEqual(self.act(drive, "step-down", "app:5", holder.start(), "\u00e9" * 30000)["kind"], "done")
-        (_, payload), = holder.listen(5)
+        (_, payload), = holder.listen(30)
         self.assertLess(len(payload), 8000)
         self.assertGreater(len(payload), 2000)
         self.assertTrue(payload.endswith('\\u00e9"}'))
@@ -557,7 +565,7 @@ class Faults(Case):
         self.addCleanup(self.proxy.close)
         self.holder = self.wire("worker-1", lock=1)
 
-    def planned(self, timeout_ms=1500):
+    def planned(self, timeout_ms=2500):
         drive = self.drive(port=self.proxy.port, timeout_ms=timeout_ms).poll()
         drive.order("release", "app:1", self.holder.start())
         self.assertEqual(drive.plan()["verdict"], "ready")
@@ -579,8 +587,10 @@ class Faults(Case):
     def test_cut_while_it_is_under_way(self):
         drive = self.planned()
         self.proxy.stall()
-        threading.Timer(0.4, self.proxy.reset).start()
+        cut = threading.Thread(target=lambda: (wait_until(lambda: self.proxy.held), self.proxy.reset()))
+        cut.start()
         effect = drive.send()
+        cut.join()
         self.assertEqual(effect["kind"], "unknown", effect)
         self.assertTrue(self.find_out(effect))
         self.assertTrue(self.holder.alive())
@@ -603,11 +613,10 @@ class Faults(Case):
             effect = drive.send()
         finally:
             self.pg.resume()
-        self.assertLess(time.monotonic() - started, 4)
+        self.assertLess(time.monotonic() - started, 8)
         self.assertEqual(effect["kind"], "unknown", effect)
         # It may have been taken or not; what it is told to ask says which.
-        time.sleep(1)
-        self.assertEqual(self.find_out(effect), self.holder.alive())
+        wait_until(lambda: self.find_out(effect) == self.holder.alive(), what="find_out saying what is so")
 
     def test_a_server_that_is_gone(self):
         drive = self.planned()
@@ -620,7 +629,7 @@ class Faults(Case):
 
     def test_a_rollback_whose_answer_is_lost(self):
         self.pg.psql("begin; select pg_advisory_xact_lock(7); prepare transaction 'lost'", dbname="app")
-        drive = self.drive(port=self.proxy.port, timeout_ms=1500).poll()
+        drive = self.drive(port=self.proxy.port, timeout_ms=2500).poll()
         drive.order("release", "app:7", drive.claim("app:7"))
         self.assertEqual(drive.plan()["verdict"], "ready")
         self.proxy.swallow(b"ROLLBACK PREPARED 'lost'")
@@ -631,7 +640,7 @@ class Faults(Case):
 
     def test_a_rollbacks_check_whose_answer_is_lost(self):
         self.pg.psql("begin; select pg_advisory_xact_lock(8); prepare transaction 'kept'", dbname="app")
-        drive = self.drive(port=self.proxy.port, timeout_ms=1500).poll()
+        drive = self.drive(port=self.proxy.port, timeout_ms=2500).poll()
         drive.order("release", "app:8", drive.claim("app:8"))
         self.assertEqual(drive.plan()["verdict"], "ready")
         self.proxy.swallow()
@@ -641,12 +650,12 @@ class Faults(Case):
 
     def test_a_notification_whose_answer_is_lost(self):
         self.holder.run("listen baton")
-        drive = self.drive(port=self.proxy.port, timeout_ms=1500, step_down_channel="baton").poll()
+        drive = self.drive(port=self.proxy.port, timeout_ms=2500, step_down_channel="baton").poll()
         drive.order("step-down", "app:1", self.holder.start())
         self.assertEqual(drive.plan()["verdict"], "ready")
         self.proxy.swallow(b"pg_notify")
         self.assertEqual(drive.send()["kind"], "unknown")
-        self.assertEqual(len(self.holder.listen(5)), 1)
+        self.assertEqual(len(self.holder.listen(30)), 1)
 
 
 class ReadOnly(Case):

@@ -118,10 +118,10 @@ class Streams(unittest.TestCase):
             text = config(etcd, endpoints=[f"http://127.0.0.1:{proxy.port}"])
             seen["rows"] = picture(text, args=("--timeout", "60"))[1]
 
+        proxy.stall(15000000)
         reader = threading.Thread(target=look)
         reader.start()
-        wait_until(lambda: proxy.bytes_in > 15000000)
-        proxy.stall()
+        wait_until(proxy.stalls, timeout=60, what="three quarters of the keys")
         try:
             first = etcd.etcdctl("get", "--prefix", "elections/job-00000/", "--keys-only").strip()
             etcd.delete(first)

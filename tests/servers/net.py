@@ -126,7 +126,7 @@ class Listener:
 class Proxy(Listener):
     """
     Passes bytes to a port of loopback, as long as the test wants. Modes, which hold for open and new connections:
-    pass_on(); stall(): takes bytes and passes none; swallow(): passes what is asked and no answer (swallow(b"..."):
+    pass_on(); stall(): takes bytes and passes none (held counts them; stall(n): as soon as n bytes came from the server); swallow(): passes what is asked and no answer (swallow(b"..."):
     from the question with these bytes on); refuse(): closes new ones at once. cut() and reset() end the open
     ones; truncate(n) ends each new connection after n bytes from the server.
     """
@@ -137,17 +137,23 @@ class Proxy(Listener):
         self.flowing.set()
         self.refusing = self.swallowing = False
         self.last_words = None
-        self.limit = None
+        self.limit = self.stall_at = None
+        self.held = 0       # taken since it stalls
         self.bytes_in = 0   # from the server
         self.bytes_out = 0  # to the server
         super().__init__(port)
 
     def pass_on(self):
-        self.refusing, self.swallowing, self.last_words, self.limit = False, False, None, None
+        self.refusing, self.swallowing, self.last_words, self.limit, self.stall_at = False, False, None, None, None
         self.flowing.set()
 
-    def stall(self):
-        self.flowing.clear()
+    def stall(self, n_bytes=None):
+        self.held, self.stall_at = 0, n_bytes
+        if n_bytes is None:
+            self.flowing.clear()
+
+    def stalls(self):
+        return not self.flowing.is_set()
 
     def swallow(self, last_words=None):
         self.swallowing, self.last_words = last_words is None, last_words
@@ -185,7 +191,12 @@ class Proxy(Listener):
         try:
             while True:
                 data = source.recv(65536)
-                self.flowing.wait()
+                if self.stall_at is not None and self.bytes_in >= self.stall_at:
+                    self.stall_at = None
+                    self.flowing.clear()
+                if self.stalls():
+                    self.held += len(data)
+                    self.flowing.wait()
                 if limit is not None:
                     data = data[:limit - sent]
                 if not data:
