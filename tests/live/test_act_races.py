@@ -23,12 +23,12 @@ DATABASE = "app"
 class Lane(threading.Thread):
     """One of several that race at the same time, each with a connection of its own. race() is one race."""
 
-    latest_s = LATEST_S
+    latest_s = LATEST_S  # where an act takes longer, as on a busy machine, the change comes later too
 
     def __init__(self, number, races, seed):
         super().__init__(daemon=True)
         self.number, self.races, self.random = number, races, random.Random(seed)
-        self.seen, self.error = {}, None
+        self.seen, self.error, self.takes_s = {}, None, 0
 
     def run(self):
         try:
@@ -43,7 +43,8 @@ class Lane(threading.Thread):
 
     def beside(self, change):
         """Runs the change in a thread of its own, at a random moment; returns the thread."""
-        delay = self.random.random() * self.latest_s if self.random.random() < 0.9 else 0
+        latest_s = max(self.latest_s, 2 * self.takes_s)
+        delay = self.random.random() * latest_s if self.random.random() < 0.9 else 0
         self.failed = None
 
         def work():
@@ -58,6 +59,12 @@ class Lane(threading.Thread):
 
     def order(self, verb, path, key):
         self.drive.order(verb, path, key)
+
+    def timed_act(self):
+        began = time.monotonic()
+        kind = self.act()
+        self.takes_s += (time.monotonic() - began - self.takes_s) / 4
+        return kind
 
     def act(self):
         """What the gate does: perhaps waits for the operator, plans, perhaps waits, sends; or sends at once."""
@@ -127,7 +134,7 @@ class PostgresLane(Lane):
         self.drive.poll()
         self.order("release", self.path, key)
         thread = self.beside(change)
-        kind = self.act()
+        kind = self.timed_act()
         hit = False
         try:
             self.wait_for(thread)
@@ -203,7 +210,7 @@ class EtcdLane(Lane):
         self.poll_until(f"rev:{self.revision}")
         self.order(self.random.choice(["release", "step-down"]), self.name, f"rev:{self.revision}")
         thread = self.beside(change)
-        kind = self.act()
+        kind = self.timed_act()
         self.wait_for(thread)
         return self.judge(change, kind)
 
@@ -245,6 +252,9 @@ class ByProgram:
 
     latest_s = LATEST_PROGRAM_S
     home = None  # set by whoever makes the lane
+
+    def timed_act(self):
+        return self.act()
 
     def order(self, verb, path, key):
         self.words = ["act", verb, f"{self.source}/{path}", "--expect", key, "--reason", "a race", "--yes", "--json"]

@@ -61,7 +61,7 @@ class KubeLane(Lane):
         self.poll_until(path, key)
         self.order("release", path, key)
         thread = self.beside(change)
-        kind = self.act()
+        kind = self.timed_act()
         self.wait_for(thread)
         self.judge(change, kind)
         return f"{change.__name__}:{kind}"
