@@ -108,15 +108,26 @@ class Fleet:
             return 0
 
     def live(self):
-        """What is shown now, once two pictures agree; and a moment in between."""
+        """What is shown now, once two pictures agree and both recorders have it too; and a moment in between."""
         for _ in range(50):
             first = told(self.home.baton("list", "--json").json)
             time.sleep(0.7)
+            caught_up = all(self.shape(told(self.at_its_end(more))) == self.shape(first) for more in ("", ".redacted"))
             at = now()
             time.sleep(0.3)
-            if told(self.home.baton("list", "--json").json) == first:
+            if caught_up and told(self.home.baton("list", "--json").json) == first:
                 return at, first
         raise AssertionError("nothing stands still here")
+
+    def at_its_end(self, more):
+        """The last that was recorded so far."""
+        return self.home.baton("list", "--json", "--replay", self.record + more).json
+
+    @staticmethod
+    def shape(picture):
+        """What there is, without names. Who goes on keeps what it saw of a source that fails; who begins now has nothing."""
+        return (sorted(source[2] for source in picture["sources"].values()),
+                sorted((row[0], len(row[5])) for row in picture["rows"].values() if row[0] != "UNKNOWN"))
 
     def stop(self, process):
         process.send_signal(signal.SIGINT)
@@ -147,8 +158,7 @@ class Record(unittest.TestCase):
     @classmethod
     def state_of_orders(cls):
         """At the end of what was recorded so far, by both."""
-        ends = [cls.home.baton("list", "--json", "--replay", cls.fleet.record + more).json["sources"][0]["state"]
-                for more in ("", ".redacted")]
+        ends = [cls.fleet.at_its_end(more)["sources"][0]["state"] for more in ("", ".redacted")]
         return ends[0] if ends[0] == ends[1] else None
 
     @classmethod
@@ -367,7 +377,7 @@ class Cluster(KubeTest):
             names |= {each["metadata"]["name"], each["metadata"]["uid"], pods[0]["metadata"]["name"], pods[0]["metadata"]["uid"]}
         holder = self.plane.make_pod("nyala-0", "okapi-space")
         self.kubelet.run(holder, node="zebra-node")
-        self.plane.make_lease("saiga-lease", "nyala-0_5c1d9b8e-aaaa-bbbb-cccc-0123456789ab", "okapi-space", duration=15)
+        self.plane.make_lease("saiga-lease", "nyala-0_5c1d9b8e-aaaa-bbbb-cccc-0123456789ab", "okapi-space", duration=600)
         self.plane.make_lease("saiga-other", "nyala-9", "okapi-space", duration=3600)
         for kind, namespace in (("cronjobs", "quagga-space"), ("leases", "okapi-space"), ("leases", "kube-system")):
             for each in self.api.list(kind, namespace):
@@ -385,7 +395,9 @@ class Cluster(KubeTest):
         self.plane.renew_lease("saiga-other", "okapi-space", holderIdentity="nyala-10", leaseTransitions=1)
         wait_until(lambda: any(row["holders"] and row["holders"][0]["identity"] == "nyala-10"
                                for row in self.rows(home).values()))
-        time.sleep(2)
+        wait_until(lambda: all(any(row["token"] == "1" for row in home.baton("list", "--json", "--replay", path).json["singletons"])
+                               for path in paths), what="both records having the new holder")
+        time.sleep(1)
         live, at = told(home.baton("list", "--json").json), now()
         time.sleep(1)
         for each in recorders:
