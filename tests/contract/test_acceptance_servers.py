@@ -24,6 +24,7 @@ class Servers(unittest.TestCase):
         cls.holder.run("select pg_advisory_lock(42)")
         cls.waiter = cls.pg.session(app="worker-2")
         cls.waiter.send("begin; select pg_advisory_xact_lock(42)")
+        wait_until(lambda: cls.pg.psql("select 1 from pg_locks where not granted"), what="who waits")
         prepared = cls.pg.session(app="gone")
         prepared.run("begin; select pg_advisory_xact_lock(7); prepare transaction 'tx-9'")
         prepared.close()

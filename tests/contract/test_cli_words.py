@@ -9,8 +9,7 @@ import subprocess
 import unittest
 
 from contract.schema import Schema
-from servers import Home, baton_path, free_port, silent_server
-import time
+from servers import Home, baton_path, free_port, silent_server, within
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -304,11 +303,8 @@ class NobodyAnswers(unittest.TestCase):
         for command, code in ((("list",), 69), (("list", "--json"), 69), (("show", "a/x"), 69), (("check",), 3),
                               (("doctor",), 69)):
             with self.subTest(command=command):
-                start = time.monotonic()
-                done = home.baton(*command, "--timeout", "1")
-                spent = time.monotonic() - start
+                done, spent = within(2.0, lambda command=command: home.baton(*command, "--timeout", "1"))
                 self.assertEqual(done.code, code, done)
-                self.assertLess(spent, 2.0)
                 self.assertGreater(spent, 0.9)
 
     def test_a_name_server_that_never_answers(self):
@@ -324,20 +320,15 @@ class NobodyAnswers(unittest.TestCase):
         thread = os.environ.get("TSAN_OPTIONS", "") + ":atexit_sleep_ms=0"
         for command, code in (("list", 69), ("check", 3), ("doctor", 69)):
             with self.subTest(command=command):
-                start = time.monotonic()
-                done = home.baton(command, "--timeout", "1",
-                                  env={"LD_PRELOAD": library, "ASAN_OPTIONS": address,
-                                       "TSAN_OPTIONS": thread})
-                self.assertLess(time.monotonic() - start, 2.0)
+                done, _ = within(2.0, lambda command=command: home.baton(command, "--timeout", "1", env={
+                    "LD_PRELOAD": library, "ASAN_OPTIONS": address, "TSAN_OPTIONS": thread}))
                 self.assertEqual(done.code, code, done)
                 self.assertIn("no answer", done.out + done.err)
 
     def test_completion_is_silent_and_short(self):
         home = self.home(f"sources: {{a: {{kind: etcd, endpoints: 'http://127.0.0.1:{self.silent()}'}}}}\n")
-        start = time.monotonic()
-        done = home.baton("__complete", "ids")
+        done, _ = within(2.0, lambda: home.baton("__complete", "ids"))
         self.assertEqual((done.out, done.err), ("", ""))
-        self.assertLess(time.monotonic() - start, 2.0)
         self.assertEqual(home.baton("__complete", "sources").out, "a\n")
 
     def test_watch_says_so_and_goes_on(self):

@@ -314,7 +314,7 @@ class NoEtcd(unittest.TestCase):
             server.close()
         self.assertEqual(code, 69)
         self.assertRegex(error, "did not answer within.*took the connection, and the TLS handshake does not end")
-        self.assertLess(took, 5)
+        self.assertLess(took, 10)
 
     def test_a_handshake_that_fails_for_one_of_two_reasons(self):
         """By TLS 1.2 a client certificate that is missing and ciphers that don't meet are one alert."""
@@ -335,7 +335,7 @@ class NoEtcd(unittest.TestCase):
             server.close()
         self.assertEqual(code, 69, error)
         self.assertRegex(error, words)
-        self.assertLess(took, 10)
+        self.assertLess(took, 15)
         return error
 
     def test_nothing_comes_back(self):
@@ -379,7 +379,7 @@ class NoEtcd(unittest.TestCase):
         error, code, took = source_error(config(None, endpoints=[f"http://127.0.0.1:{free_port()}"]))
         self.assertEqual(code, 69)
         self.assertIn("refused", error)
-        self.assertLess(took, 3)
+        self.assertLess(took, 8)
 
     def test_what_was_never_read_is_unknown_and_not_0(self):
         source, _ = picture(config(None, endpoints=[f"http://127.0.0.1:{free_port()}"]), code=69)

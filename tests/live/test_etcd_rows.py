@@ -29,7 +29,7 @@ class Rows(unittest.TestCase):
         self.assertEqual([w["identity"] for w in row["waiters"]], ["node-a", "node-b"])
         self.agree(row, keys_of(etcd, "elections/job/"))
         self.assertEqual(row["lease_granted_ms"], 60000)
-        self.assertAlmostEqual(row["lease_remaining_ms"], etcd.ttl(made[0].lease)[0] * 1000, delta=2500)
+        self.assertAlmostEqual(row["lease_remaining_ms"], etcd.ttl(made[0].lease)[0] * 1000, delta=15000)
         for each in made:
             each.close()
 
@@ -97,14 +97,14 @@ class Rows(unittest.TestCase):
 
     @on_each()
     def test_a_lease_that_ended_and_was_not_revoked(self, etcd):
-        gone = etcd.candidate("elections/job", "node-a", ttl=1, keep=False)
+        gone = etcd.candidate("elections/job", "node-a", ttl=4, keep=False)
         etcd.alarm("CORRUPT")
         wait_until(lambda: etcd.ttl(gone.lease)[0] < -1, what="a lease past its end")
         _, rows = picture(config(etcd))
         row = rows["ctl/elections/job"]
         self.assertEqual(row["state"], "STALE")
         self.assertLess(row["lease_remaining_ms"], 0)
-        self.assertAlmostEqual(row["lease_remaining_ms"] / 1000, etcd.ttl(gone.lease)[0], delta=2.5)
+        self.assertAlmostEqual(row["lease_remaining_ms"] / 1000, etcd.ttl(gone.lease)[0], delta=10)
         self.assertIn("stale-holder", [f["code"] for f in row["findings"]])
         with Home(config(etcd)) as home:
             doctor = home.baton("doctor").out

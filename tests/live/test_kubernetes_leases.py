@@ -57,46 +57,49 @@ class Leases(KubeTest):
         self.assertEqual(self.lease("killed", home)["state"], "HELD")
         contender.kill9()
         died = time.monotonic()
-        wait_until(lambda: self.lease("killed", home)["state"] == "STALE", timeout=15, interval=0.2)
+        wait_until(lambda: self.lease("killed", home)["state"] == "STALE", timeout=30, interval=0.2)
         self.assertGreaterEqual(time.monotonic() - died, 1.5)
         self.assertIn("stale-holder", codes(self.lease("killed", home)))
 
     def test_a_paused_contender_is_overtaken_and_the_token_rises(self):
-        one = self.plane.elect("paused", "one", duration=3).wait_leads()
-        two = self.plane.elect("paused", "two", duration=3)
+        one = self.plane.elect("paused", "one", duration=6).wait_leads()
+        two = self.plane.elect("paused", "two", duration=6)
         self.addCleanup(one.close)
         self.addCleanup(two.close)
         home = self.home()
         before = self.lease("paused", home)
         one.pause()
-        two.wait_leads()
+        two.wait_leads(timeout=40)
         after = self.lease("paused", home)
         self.assertEqual([row["holders"][0]["identity"] for row in (before, after)], ["one", "two"])
         self.assertEqual(int(after["token"]), int(before["token"]) + 1)
         self.assertNotIn("token-regress", codes(after))
 
     def test_stale_by_our_clock_also_when_the_holder_is_an_hour_ahead(self):
-        for ahead in (HOUR, -HOUR, 0):
-            with self.subTest(ahead=ahead):
-                name = f"ahead-{ahead}".replace("--", "-behind-")
-                self.plane.make_lease(name, "clock", duration=2, renewed=time.time() + ahead)
-                renewer, home = Renewer(self.plane, name, ahead), self.home()
-                try:
-                    self.stays_held(name, home)
-                finally:
-                    renewer.stop()
-                stopped = time.monotonic()
-                wait_until(lambda: self.lease(name, home)["state"] == "STALE", timeout=10, interval=0.2)
-                self.assertGreaterEqual(time.monotonic() - stopped, 0.5)
+        names = {ahead: f"ahead-{ahead}".replace("--", "-behind-") for ahead in (HOUR, -HOUR, 0)}
+        for ahead, name in names.items():
+            self.plane.make_lease(name, "clock", duration=6, renewed=time.time() + ahead)
+        renewers, home = [Renewer(self.plane, name, ahead) for ahead, name in names.items()], self.home()
+        try:
+            self.stay_held(names.values(), home)
+        finally:
+            for renewer in renewers:
+                renewer.stop()
+        stopped = time.monotonic()
+        wait_until(lambda: self.states(names.values(), home) == {"STALE"}, timeout=30, interval=0.2)
+        self.assertGreaterEqual(time.monotonic() - stopped, 0.5)
 
-    def stays_held(self, name, home):
-        """Longer than its duration, whatever its clock says."""
-        end = time.monotonic() + 3.5
-        self.lease(name, home)
+    def states(self, names, home):
+        rows = self.rows(home)
+        return {rows[f"lab/lease/default/{name}"]["state"] for name in names}
+
+    def stay_held(self, names, home):
+        """Longer than their duration, whatever the holders' clocks say."""
+        end = time.monotonic() + 8
+        self.states(names, home)
         while time.monotonic() < end:
             time.sleep(0.3)
-            row = self.lease(name, home)
-            self.assertIn(row["state"], ("HELD", "EXPIRING"), row)
+            self.assertLessEqual(self.states(names, home), {"HELD", "EXPIRING"})
 
     def test_a_clock_that_differs_is_told_as_its_own_figure(self):
         """As soon as a renewal was seen as it happened."""
@@ -109,7 +112,7 @@ class Leases(KubeTest):
         wait_until(lambda: "clock-skew" in codes(watching.row("lab/lease/default/skewed")))
         row = watching.row("lab/lease/default/skewed")
         self.assertEqual(row["state"], "HELD")
-        self.assertAlmostEqual(finding(row, "clock-skew")["evidence"]["skew_ms"] / 1000, HOUR, delta=10)
+        self.assertAlmostEqual(finding(row, "clock-skew")["evidence"]["skew_ms"] / 1000, HOUR, delta=30)
 
     def test_a_token_that_falls_is_an_alarm(self):
         self.plane.make_lease("falling", "one", transitions=5)

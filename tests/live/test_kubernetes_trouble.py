@@ -48,7 +48,7 @@ class Trouble(KubeTest):
     def test_a_change_is_told_at_once(self):
         watching = self.watch()
         self.hand_over("second")
-        self.told(watching, "second", timeout=2)
+        self.told(watching, "second", timeout=10)  # without a watch it would be listed after 30 s
 
     def test_paused(self):
         watching = self.watch()
@@ -57,7 +57,7 @@ class Trouble(KubeTest):
         try:
             started = time.monotonic()
             done = home.baton("list", "--json", "--timeout", "1", timeout=20)
-            self.assertLess(time.monotonic() - started, 4)
+            self.assertLess(time.monotonic() - started, 10)
             self.assertEqual(done.code, 69, done)
             source, = done.json["sources"]
             self.assertEqual(source["state"], "failing")
@@ -208,7 +208,7 @@ class Etcd(KubeTest):
         try:
             started = time.monotonic()
             done = self.home().baton("list", "--json", "--timeout", "1", timeout=20)
-            self.assertLess(time.monotonic() - started, 4)
+            self.assertLess(time.monotonic() - started, 10)
             if done.code == 69:
                 self.assertRegex(done.json["sources"][0]["error"], "answers other requests, and one not within|did not answer within|"
                                  "began to answer")

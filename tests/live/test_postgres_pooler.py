@@ -22,7 +22,7 @@ class Poolers(unittest.TestCase):
     def ask(self, port=None, more="", home=None):
         conninfo = self.pg.conninfo(port=port or self.pg.port)
         (home or self.home).write_config(f'sources:\n  pg: {{kind: postgres, conninfo: "{conninfo}"{more}}}\n')
-        result = (home or self.home).baton("list", "--json", "--timeout", 5)
+        result = (home or self.home).baton("list", "--json", "--timeout", 15)
         self.assertEqual(result.code, 0, result)
         return result.json
 
@@ -45,7 +45,7 @@ class Poolers(unittest.TestCase):
             first = says()
         finally:
             self.pg.resume()
-        self.assertIn("within 2.", first)
+        self.assertRegex(first, r"within [2-9]\.")
         self.assertIn("a pooler whose server does not answer", first)
         self.ask(pooler.port)
         self.pg.pause()

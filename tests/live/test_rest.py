@@ -102,7 +102,7 @@ class Calls(Live):
         fine, gone, no_api, wrong = self.ask("get /api/v1/namespaces/billing", "get /api/v1/namespaces/nope", "get /apis/batch/v9/x",
                                              "get /api/v1/namespaces?limit=many")
         self.assertEqual((fine["code"], fine["status"]), (0, 200))
-        self.assertAlmostEqual(fine["date_us"] / 1e6, time.time(), delta=5)
+        self.assertAlmostEqual(fine["date_us"] / 1e6, time.time(), delta=60)
         self.assertEqual((gone["code"], gone["reason"]), (-12, "NotFound"))
         self.assertIn('namespaces "nope" not found', gone["error"])
         self.assertEqual((no_api["code"], no_api["status"]), (-12, 404))
@@ -396,8 +396,8 @@ class Credentials(Live):
     def test_a_plugin_that_hangs_is_left_when_the_time_is_over(self):
         self.plugin(credential(token=self.plane.token("baton")), before="sleep 77 & echo $! > $HOME/child; wait")
         began = time.monotonic()
-        answer, = self.ask("limit 700", WHO)
-        self.assertLess(time.monotonic() - began, 4)
+        answer, = self.ask("limit 2500", WHO)
+        self.assertLess(time.monotonic() - began, 12)
         self.assertEqual(answer["code"], -3)
         self.assertIn("plugin", answer["error"])
         with open(os.path.join(self.files.path, "child"), encoding="ascii") as file:
@@ -424,7 +424,7 @@ class Credentials(Live):
 class Waking(Live):
     """Every wait watches the wake descriptor."""
 
-    def check(self, path="/readyz", takes=4000):
+    def check(self, path="/readyz", takes=8000):
         cancelled, = self.ask(f"cancel 300 {path}")
         self.assertEqual(cancelled["code"], -11)
         self.assertTrue(250 <= cancelled["ms"] < takes, cancelled)
@@ -565,7 +565,7 @@ class Reaching(Live):
             self.config(server=f"{scheme}://{server.address}")
             began = time.monotonic()
             self.assertEqual(self.error("limit 700", "get /")[0], -3)
-            self.assertLess(time.monotonic() - began, 3)
+            self.assertLess(time.monotonic() - began, 8)
 
     def test_a_server_that_hangs_on_a_connection_that_is_there(self):
         self.config()
@@ -581,7 +581,7 @@ class Reaching(Live):
             self.plane.apiserver.resume()
         self.assertEqual(answer["code"], -3)
         self.assertIn("the connection is there, and it is silent", answer["error"])
-        asking.tell("limit 5000")
+        asking.tell("limit 20000")
         self.assertEqual(asking("get /readyz")["code"], 0)
 
     def test_a_prefix_before_the_api(self):
@@ -647,8 +647,8 @@ class Late(unittest.TestCase):
 
     def check(self, url, what, **how):
         server = url.split("/")[2]
-        self.assertRegex(self.error(url, **how), rf"^{url} did not answer within 0\.\d s: {what}")
-        self.assertRegex(self.board(url, **how), rf"^\w+://{server} did not answer within [12]\.\d s: {what}")
+        self.assertRegex(self.error(url, **how), rf"^{url} did not answer within \d\.\d s: {what}")
+        self.assertRegex(self.board(url, **how), rf"^\w+://{server} did not answer within \d\.\d s: {what}")
 
     def test_silence(self):
         self.check(self.server(silent_server()), self.ASKED)
@@ -690,8 +690,9 @@ class Late(unittest.TestCase):
         self.assertRegex(self.board(url), words)
 
     def test_silence_on_a_connection_that_was_good(self):
-        asking = self.asking(self.server(Answering(1)))
+        asking = self.asking(self.server(Answering(1)), limit=10000)
         self.assertEqual(asking("get /x")["code"], 0)
+        asking.tell("limit 700")
         answer = asking("get /x")
         self.assertEqual(answer["code"], -3)
         self.assertIn(self.SILENT, answer["error"])
@@ -699,10 +700,11 @@ class Late(unittest.TestCase):
     def test_a_connection_that_is_gone_and_nothing_comes_back(self):
         """What it said before does not count any more."""
         server = Answering(1)
-        asking = self.asking(self.server(server))
+        asking = self.asking(self.server(server), limit=10000)
         self.assertEqual(asking("get /x")["code"], 0)
         server.to_black_hole()
         self.addCleanup(server.hole.close)
+        asking.tell("limit 700")
         answer = asking("get /x")
         self.assertEqual(answer["code"], -3)
         self.assertIn(self.NOBODY, answer["error"])
@@ -710,13 +712,14 @@ class Late(unittest.TestCase):
     def test_one_request_of_several_is_not_answered(self):
         """As by an API server whose etcd hangs."""
         server = Answering(99, but=b"GET /slow")
-        asking = self.asking(self.server(server))
+        asking = self.asking(self.server(server), limit=10000)
         self.assertEqual(asking("get /x")["code"], 0)
+        asking.tell("limit 700")
         asking.tell("watch /slow")
         asking.run(100)
         answer = asking("get /slow")
         self.assertIn(self.SILENT, answer["error"])
-        asking.tell("limit 1500")
+        asking.tell("limit 4000")
         server.later = 0.5
         asking.tell("watch /later")
         answer = asking("get /slow")
@@ -758,7 +761,7 @@ class Late(unittest.TestCase):
         asking.run(300)
         answer = asking("get /x")
         self.assertEqual(answer["code"], -3)
-        self.assertRegex(answer["error"], r"was not asked within 0\.\d s: our connections to it, .* are all in use")
+        self.assertRegex(answer["error"], r"was not asked within \d\.\d s: our connections to it, .* are all in use")
 
     def test_a_proxy_that_is_silent_or_not_there(self):
         words = "the proxy before https://api.invalid:6443 did not let us through within"
@@ -776,8 +779,8 @@ class Late(unittest.TestCase):
         user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": path, "interactiveMode": "Never"}}
         words = rf"^the credential plugin {path} gave no credentials within \d\.\d s; it said: log in, please\. It can't ask"
         url = self.server(silent_server(), "https")
-        self.assertRegex(self.error(url, user=user), words)
-        self.assertRegex(self.board(url, user=user), words)
+        self.assertRegex(self.error(url, user=user, limit=3000), words)
+        self.assertRegex(self.board(url, user=user, timeout=3), words)
 
 
 class Answering(Listener):

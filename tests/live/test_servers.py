@@ -114,7 +114,7 @@ class EtcdServer(unittest.TestCase):
 
     @on_each()
     def test_a_lease_outlives_its_end_under_an_alarm(self, etcd):
-        held = etcd.candidate("elections/attic", "gone", ttl=1, keep=False)
+        held = etcd.candidate("elections/attic", "gone", ttl=4, keep=False)
         etcd.alarm("CORRUPT")
         wait_until(lambda: etcd.ttl(held.lease)[0] < -1)
         self.assertEqual(etcd.count("elections/attic/"), 1)

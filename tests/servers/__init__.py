@@ -19,7 +19,7 @@ from .kubernetes import ApiError, Contender, ControlPlane, kubernetes_missing, r
 from .net import (BlackHole, Garbage, LateStreams, Listener, Proxy, endless_server, free_port, html_server, http1_server,
                   http_answer, port_open, redirect_server, silent_server)
 from .postgres import PgBouncer, Postgres, Session, SqlError
-from .process import Folder, Process, close_all, find_program, in_ci, missing, own, wait_until
+from .process import Folder, Process, close_all, find_program, in_ci, missing, own, wait_until, within
 from .program import Home, Result, baton, baton_path
 from .tls import Authority, TlsFront, handshake_failures, tls_server
 from .wire import Wire, WireClosed
