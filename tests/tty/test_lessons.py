@@ -110,8 +110,9 @@ class Trainee:
             if word is None or f"{line.split('▌', 1)[-1]} ".startswith(f"{word} "):
                 self.tmux.press("Enter")
                 return
+            before = self.tmux.text
             self.tmux.press("Down")
-            time.sleep(0.05)
+            self.tmux.wait(lambda text, before=before: text != before)
         raise AssertionError(f"{word} is not in the list:\n{self.tmux.text}")
 
     def act(self, step):
