@@ -449,6 +449,10 @@ static int load_begin(struct loading *l, const struct scenario_options *options)
 	l->s->opens_ms = option_value_int(&v, "opens");
 	l->s->seed = options->has_seed ? options->seed : (uint64_t)option_value_int(&v, "seed");
 	l->world = world_new(l->s->seed, start_us);
+	/* The true story is for a lesson's debrief; a fleet that lives for days would only collect
+	 * it. */
+	if (!l->played)
+		world_keep_no_story(l->world);
 	sim_fleet_make(l->world);
 	l->s->host = sim_host_new(l->world, options->base ? options->base : &clock_system);
 	return 0;

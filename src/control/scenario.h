@@ -34,8 +34,9 @@ struct scenario_options {
 	int vary; /* by so many percent at most, by the seed: when faults come and how long they
 		     last. Their order stays, and what comes before a lesson begins still does. */
 	const struct clock_source *base; /* the machine's clock; NULL: clock_system */
-	bool played; /* as a lesson: what breaks is the lesson's, and no verb of the trainee breaks
-			anything on purpose (source/sim-break.h) */
+	bool played; /* as a lesson: what breaks is the lesson's, no verb of the trainee breaks
+			anything on purpose (source/sim-break.h), and what happens is kept for the
+			debrief */
 };
 
 /*

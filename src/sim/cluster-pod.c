@@ -589,6 +589,23 @@ static struct pod_program *program_new(struct cluster *c, struct process *p)
 	return g;
 }
 
+/*
+ * The processes of pods whose objects are gone, once they have ended: a fleet that lives for days
+ * makes some with every slot of every CronJob. Here, where the next one begins, nobody walks them.
+ */
+static void forget_ended(struct cluster *c)
+{
+	struct pod_program **at = &c->pods, *g, *next;
+
+	while ((g = *at) != NULL) {
+		next = g->next;
+		if (!g->as_process && !g->pod && process_forget(c->world, g->program.process))
+			*at = next;
+		else
+			at = &g->next;
+	}
+}
+
 /* Its container starts, the first time or again. */
 static void launch(struct cluster_pod *pod)
 {
@@ -598,6 +615,7 @@ static void launch(struct cluster_pod *pod)
 	if (!pod->process) {
 		struct pod_program *g;
 
+		forget_ended(c);
 		pod->process = process_new(c->world, pod->o.name, pod->node->machine, pod->o.name);
 		pod->process->hidden = true; /* it is seen as its run's pod */
 		pod->process->brief = true;

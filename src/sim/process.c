@@ -94,6 +94,7 @@ int64_t process_clock_ms(const struct world *w, const struct process *p)
 
 static void timer_free(struct world *w, struct process_timer *timer)
 {
+	timer->process->pins--;
 	if (timer->size)
 		world_put(w, timer->who, timer->size);
 	world_put(w, timer, sizeof(*timer));
@@ -145,6 +146,7 @@ static struct process_timer *timer_new(
 	struct process_timer *timer = world_get(w, sizeof(*timer));
 
 	*timer = (struct process_timer){ .process = p, .life = life, .fn = fn, .who = who };
+	p->pins++;
 	return timer;
 }
 
@@ -202,6 +204,7 @@ static void restart_due(struct world *w, void *who, int64_t a, int64_t b)
 	struct process *p = who;
 
 	(void)b;
+	p->pins--;
 	if (p->state == PROCESS_CRASHED && p->life == (uint32_t)a)
 		process_start(w, p);
 }
@@ -243,14 +246,25 @@ void process_end_as(struct world *w, struct process *p, enum process_end how, co
 		if (g->ops->ended)
 			g->ops->ended(w, g, how);
 	duties_look(w, p);
-	if (p->state == PROCESS_CRASHED && how == PROCESS_END_KILLED)
+	if (p->state == PROCESS_CRASHED && how == PROCESS_END_KILLED) {
+		p->pins++;
 		world_after(w, p->restart_after_ms, restart_due, p, p->life, 0);
+	}
+}
+
+bool process_forget(struct world *w, struct process *p)
+{
+	if (process_lives(p) || p->pins || duties_remember(w, p))
+		return false;
+	world_remove(w, &p->thing);
+	return true;
 }
 
 static void pause_over(struct world *w, void *who, int64_t a, int64_t b)
 {
 	struct process *p = who;
 
+	p->pins--;
 	if (p->state == PROCESS_PAUSED && p->life == (uint32_t)a && p->pause_until_ms == b)
 		process_resume(w, p);
 }
@@ -260,8 +274,10 @@ void process_pause(struct world *w, struct process *p, int64_t for_ms)
 	if (!process_lives(p))
 		return;
 	p->pause_until_ms = for_ms == INT64_MAX ? INT64_MAX : world_now_ms(w) + for_ms;
-	if (p->pause_until_ms != INT64_MAX)
+	if (p->pause_until_ms != INT64_MAX) {
+		p->pins++;
 		world_at(w, p->pause_until_ms, pause_over, p, p->life, p->pause_until_ms);
+	}
 	if (p->state == PROCESS_PAUSED)
 		return;
 	p->state = PROCESS_PAUSED;

@@ -60,6 +60,8 @@ struct process {
 	int restarts;
 	bool hidden;   /* no row of the `fleet` source */
 	bool brief;    /* made for one piece of work: once it ended, it has no row any more */
+	uint32_t pins; /* timers, answers and events on their way that are about it, of any life:
+			  who schedules one that is none of process_after counts it */
 	char *about;   /* one sentence for that row; NULL */
 	char *blocked; /* why it can't be restarted; NULL */
 	struct program *programs;
@@ -88,6 +90,12 @@ void process_end_as(struct world *w, struct process *p, enum process_end how, co
 void process_pause(struct world *w, struct process *p, int64_t for_ms);
 void process_resume(struct world *w, struct process *p);
 bool process_lives(const struct process *p); /* running or paused */
+/*
+ * Frees one that has ended, if nothing that this module and the duties know of is about it any
+ * more; false: not yet. For its maker, who has no pointer to it left; its programs ask no server
+ * (net_call), which might keep one.
+ */
+bool process_forget(struct world *w, struct process *p);
 
 /* A timer of this life by the process' own clock (its machine's drift counts): held back while it
  * is paused, gone with the life. */

@@ -328,3 +328,13 @@ void duties_look(struct world *w, struct process *p)
 		duty_look(w, d);
 	}
 }
+
+bool duties_remember(const struct world *w, const struct process *p)
+{
+	struct thing *t = NULL;
+
+	while ((t = world_each(w, &duty_ops, t)) != NULL)
+		if (((struct duty *)t)->last == p || duty_works((struct duty *)t, p))
+			return true;
+	return false;
+}

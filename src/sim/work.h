@@ -94,5 +94,7 @@ bool duty_works(const struct duty *d, const struct process *p);
 void duty_count(struct world *w, struct duty *d);
 /* For process.c and net.c: it was paused, runs on, ended, or its machine was cut off or joined. */
 void duties_look(struct world *w, struct process *p);
+/* Whether it works on a duty, or was the last to begin one. */
+bool duties_remember(const struct world *w, const struct process *p);
 
 #endif

@@ -41,6 +41,7 @@ struct slot {
 struct kind {
 	const struct thing_ops *ops;
 	struct thing *first, *last;
+	uint64_t removed; /* the versions of those that are gone */
 	struct map names;
 };
 
@@ -63,7 +64,8 @@ struct world {
 	size_t n_kinds;
 	struct happening *told;
 	size_t n_told, cap_told;
-	uint64_t untold; /* beyond the cap */
+	uint64_t untold; /* beyond the cap, or what nobody will ask for */
+	bool no_story;
 	struct count counts[COUNT_MOST];
 	size_t n_counts;
 	struct pool pool;
@@ -79,17 +81,22 @@ struct world *world_new(uint64_t seed, int64_t epoch_us)
 	return w;
 }
 
+static void thing_free(struct thing *t)
+{
+	char *name = t->name;
+
+	if (t->ops->free)
+		t->ops->free(t);
+	free(name);
+}
+
 static void kind_free(struct kind *kind)
 {
 	struct thing *t, *next;
 
 	for (t = kind->first; t; t = next) {
-		char *name = t->name;
-
 		next = t->next;
-		if (kind->ops->free)
-			kind->ops->free(t);
-		free(name);
+		thing_free(t);
 	}
 	map_release(&kind->names);
 }
@@ -354,6 +361,7 @@ void world_add(struct world *w, struct thing *t, const struct thing_ops *ops, co
 
 	t->ops = ops;
 	t->name = xstrdup(name);
+	t->prev = kind->last;
 	t->next = NULL;
 	t->version = 1;
 	if (kind->last)
@@ -362,6 +370,25 @@ void world_add(struct world *w, struct thing *t, const struct thing_ops *ops, co
 		kind->first = t;
 	kind->last = t;
 	map_put(&kind->names, t->name, strlen(t->name), t);
+}
+
+void world_remove(struct world *w, struct thing *t)
+{
+	struct kind *kind = kind_of(w, t->ops);
+	size_t len = strlen(t->name);
+
+	if (t->prev)
+		t->prev->next = t->next;
+	else
+		kind->first = t->next;
+	if (t->next)
+		t->next->prev = t->prev;
+	else
+		kind->last = t->prev;
+	if (map_get(&kind->names, t->name, len) == t)
+		map_remove(&kind->names, t->name, len);
+	kind->removed += t->version + 1;
+	thing_free(t);
 }
 
 struct thing *world_find(const struct world *w, const struct thing_ops *ops, const char *name)
@@ -379,6 +406,17 @@ struct thing *world_each(const struct world *w, const struct thing_ops *ops, str
 		return after->next;
 	kind = kind_of(w, ops);
 	return kind ? kind->first : NULL;
+}
+
+uint64_t world_versions(const struct world *w, const struct thing_ops *ops)
+{
+	const struct kind *kind = kind_of(w, ops);
+	uint64_t sum = kind ? kind->removed : 0;
+	const struct thing *t;
+
+	for (t = kind ? kind->first : NULL; t; t = t->next)
+		sum += t->version;
+	return sum;
 }
 
 void thing_changed(struct thing *t)
@@ -405,7 +443,7 @@ void world_tell(struct world *w, enum happening_kind kind, const char *who, cons
 	char text[TEXT_MOST];
 	va_list args;
 
-	if (w->n_told == HAPPENINGS_MOST) {
+	if (w->no_story || w->n_told == HAPPENINGS_MOST) {
 		w->untold++;
 		return;
 	}
@@ -421,6 +459,16 @@ void world_tell(struct world *w, enum happening_kind kind, const char *who, cons
 		.text = xstrdup(text),
 		.token = token,
 	};
+}
+
+void world_keep_no_story(struct world *w)
+{
+	w->no_story = true;
+}
+
+uint64_t world_tellings(const struct world *w)
+{
+	return w->n_told + w->untold;
 }
 
 size_t world_told(const struct world *w)

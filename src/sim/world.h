@@ -64,16 +64,22 @@ struct thing {
 	const struct thing_ops *ops;
 	char *name;       /* unique among those of its kind */
 	uint64_t version; /* rises with each change that a picture of it could show */
-	struct thing *next;
+	struct thing *prev, *next;
 };
 
 /* Takes a thing in, under a copy of the name; the world frees it. Its fields must be zero or set
  * by its maker. */
 void world_add(struct world *w, struct thing *t, const struct thing_ops *ops, const char *name);
+/* Frees it before the world's end. Nobody may have a pointer to it any more, and no event be about
+ * it. */
+void world_remove(struct world *w, struct thing *t);
 /* NULL when there is none. */
 struct thing *world_find(const struct world *w, const struct thing_ops *ops, const char *name);
 /* The first of that kind, or the next after one (in the order in which they were made); NULL. */
 struct thing *world_each(const struct world *w, const struct thing_ops *ops, struct thing *after);
+/* The sum of the versions of all of a kind, also of those that were removed: another number
+ * whenever one of them changed. */
+uint64_t world_versions(const struct world *w, const struct thing_ops *ops);
 /* It changed in a way that a picture shows. */
 void thing_changed(struct thing *t);
 
@@ -103,6 +109,10 @@ enum {
 void world_tell(struct world *w, enum happening_kind kind, const char *who, const char *what,
 	int64_t token, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 size_t world_told(const struct world *w);
+/* Nobody will ask for the lines: they are only counted from now on. */
+void world_keep_no_story(struct world *w);
+/* How many were told in all, kept or not. */
+uint64_t world_tellings(const struct world *w);
 const struct happening *world_happening(const struct world *w, size_t i);
 const char *happening_word(enum happening_kind kind);
 

@@ -89,6 +89,7 @@ static void start_due(struct world *w, void *who, int64_t a, int64_t b)
 	struct process *p = who;
 
 	(void)b;
+	p->pins--;
 	if (p->life == (uint32_t)a)
 		process_start(w, p);
 }
@@ -104,6 +105,7 @@ static void drain(struct world *w, struct process *p)
 		if (each->machine != m || !process_lives(each))
 			continue;
 		process_end(w, each, PROCESS_END_STOPPED);
+		each->pins++;
 		world_after(w, DRAIN_MS, start_due, each, each->life, 0);
 	}
 }

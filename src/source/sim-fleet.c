@@ -384,14 +384,12 @@ static const struct sim_fleet_kind *next_kind(size_t *part, const struct sim_fle
 static uint64_t fleet_version(const struct world *w, const struct thing *t)
 {
 	const struct sim_fleet_kind *k = NULL;
-	struct thing *each;
 	uint64_t sum = 0;
 	size_t part = 0;
 
 	(void)t;
 	while ((k = next_kind(&part, k)) != NULL)
-		for (each = NULL; (each = world_each(w, k->ops, each)) != NULL;)
-			sum += each->version;
+		sum += world_versions(w, k->ops);
 	return sum;
 }
 

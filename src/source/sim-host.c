@@ -136,10 +136,10 @@ void sim_host_leave(struct sim_host *host)
 int64_t sim_host_story_ms(struct sim_host *host, int64_t most_ms)
 {
 	struct world *w = sim_host_enter(host);
-	size_t told = world_told(w);
+	uint64_t told = world_tellings(w);
 	int64_t end_ms = world_now_ms(w) + most_ms, at_ms;
 
-	while (world_told(w) == told && world_next_ms(w) < end_ms && world_step(w))
+	while (world_tellings(w) == told && world_next_ms(w) < end_ms && world_step(w))
 		;
 	at_ms = world_now_ms(w);
 	sim_host_leave(host);

@@ -552,6 +552,39 @@ static void a_pod_deleted_by_force_works_on(void **state)
 	world_free(t.w);
 }
 
+static size_t processes(const struct bench *t)
+{
+	struct thing *p = NULL;
+	size_t n = 0;
+
+	while ((p = world_each(t->w, &process_ops, p)) != NULL)
+		n++;
+	return n;
+}
+
+/* A fleet that lives for days keeps the processes of the pods that the history has, and no more. */
+static void the_processes_of_pods_that_are_gone_go(void **state)
+{
+	struct bench t = bench_new();
+	struct cluster_work work = work_of(20000);
+	struct duty *d = duty_new(t.w, "close", NULL, 1000);
+	uint64_t versions;
+	size_t n;
+
+	(void)state;
+	work.duty = d;
+	each_minute(&t, &work, CRON_FORBID);
+	world_run(t.w, 600000);
+	n = processes(&t);
+	versions = world_versions(t.w, &process_ops);
+	world_run(t.w, 6 * 3600000);
+	assert_true(processes(&t) <= n);
+	/* None is forgotten while a duty names it. */
+	assert_true(duties_remember(t.w, d->last));
+	assert_true(world_versions(t.w, &process_ops) > versions);
+	world_free(t.w);
+}
+
 /* A pod of a Deployment that is deleted is replaced, under another name and another identity. */
 static void a_deployments_pod_is_replaced(void **state)
 {
@@ -765,6 +798,7 @@ int main(void)
 		cmocka_unit_test(an_image_that_can_not_be_pulled_begins_nothing),
 		cmocka_unit_test(a_lost_node_holds_a_run_and_forbid_for_ever),
 		cmocka_unit_test(a_pod_deleted_by_force_works_on),
+		cmocka_unit_test(the_processes_of_pods_that_are_gone_go),
 		cmocka_unit_test(a_deployments_pod_is_replaced),
 		cmocka_unit_test(a_pod_that_is_restarted_is_another_one),
 		cmocka_unit_test(a_pod_that_crashed_is_the_same_one),

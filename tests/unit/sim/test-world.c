@@ -177,6 +177,53 @@ static void a_pause_holds_timers_back_and_an_end_drops_them(void **state)
 	world_free(w);
 }
 
+/* What is on its way to it keeps a process; when that has come, nothing is left of it. */
+static void a_process_is_forgotten_when_nothing_is_about_it(void **state)
+{
+	struct world *w = world_new(1, 0);
+	struct machine *m = machine_new(w, "m");
+	struct process *first = process_new(w, "first", m, NULL);
+	struct process *p = process_new(w, "p", m, NULL);
+	struct process *last = process_new(w, "last", m, NULL);
+	struct duty *d = duty_new(w, "duty", NULL, 1000);
+	uint64_t versions;
+
+	(void)state;
+	process_start(w, p);
+	process_start(w, last);
+	duty_begin(w, d, p, 0);
+	process_pause(w, p, 5000);
+	assert_false(process_forget(w, p));
+	process_end(w, p, PROCESS_END_KILLED);
+	assert_false(process_forget(w, p));
+	world_run(w, 6000);
+	/* Only the duty still knows who had it last. */
+	assert_int_equal(p->pins, 0);
+	assert_false(process_forget(w, p));
+	duty_begin(w, d, last, 0);
+	versions = world_versions(w, &process_ops);
+	assert_true(process_forget(w, p));
+	assert_null(process_find(w, "p"));
+	assert_true(world_versions(w, &process_ops) > versions);
+	assert_ptr_equal(world_each(w, &process_ops, NULL), first);
+	assert_ptr_equal(world_each(w, &process_ops, &first->thing), last);
+	assert_null(world_each(w, &process_ops, &last->thing));
+	world_free(w);
+}
+
+/* Lines that nobody will read are counted all the same: a step goes to the next of them. */
+static void a_world_may_keep_no_story(void **state)
+{
+	struct world *w = world_new(1, 0);
+
+	(void)state;
+	world_keep_no_story(w);
+	world_tell(w, HAPPENING_STARTED, "p", NULL, 0, "p starts");
+	assert_int_equal(world_told(w), 0);
+	assert_int_equal(world_tellings(w), 1);
+	world_free(w);
+}
+
 static void a_clock_that_drifts_is_early_and_shows_it(void **state)
 {
 	struct world *w = world_new(1, 1000000);
@@ -404,6 +451,8 @@ int main(void)
 		cmocka_unit_test(events_come_by_time_and_then_by_order),
 		cmocka_unit_test(the_order_holds_over_any_distance),
 		cmocka_unit_test(a_pause_holds_timers_back_and_an_end_drops_them),
+		cmocka_unit_test(a_process_is_forgotten_when_nothing_is_about_it),
+		cmocka_unit_test(a_world_may_keep_no_story),
 		cmocka_unit_test(a_clock_that_drifts_is_early_and_shows_it),
 		cmocka_unit_test(a_call_takes_its_way_and_a_cut_is_a_timeout),
 		cmocka_unit_test(a_paused_caller_gets_its_answer_when_it_runs_on),
