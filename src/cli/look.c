@@ -276,6 +276,16 @@ static int look_code(size_t answered, size_t failed)
 	return answered ? EXIT_CODE_PARTIAL : EXIT_CODE_NO_SOURCE;
 }
 
+bool look_any_answered(const struct board *board)
+{
+	size_t i;
+
+	for (i = 0; i < board->n_snapshots; i++)
+		if (look_answered(board->snapshots[i]))
+			return true;
+	return false;
+}
+
 int look_exit_code(const struct board *board)
 {
 	size_t i, answered = 0;

@@ -63,6 +63,8 @@ int64_t look_patience_ms(const struct look *look);
  */
 void look_complain(const struct look *look, const struct board *board, bool findings);
 
+/* Whether any source answered. */
+bool look_any_answered(const struct board *board);
 /* EXIT_CODE_OK, EXIT_CODE_PARTIAL or EXIT_CODE_NO_SOURCE, by how many sources answered. */
 int look_exit_code(const struct board *board);
 /* The same for a command that goes on: a source that is still connecting did not fail yet. */

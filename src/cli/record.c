@@ -23,20 +23,28 @@ enum {
 	FD_COUNT
 };
 
-static void record_board(struct look *look, struct recording *rec)
-{
-	struct board *board = fleet_board(look->fleet);
+/* What is recorded. */
+struct record {
+	struct look look;
+	struct recording rec;
+	bool answered; /* some source did, at some time */
+};
 
-	recording_take(rec, look->fleet, board);
+static void record_board(struct record *r)
+{
+	struct board *board = fleet_board(r->look.fleet);
+
+	recording_take(&r->rec, r->look.fleet, board);
+	r->answered = r->answered || look_any_answered(board);
 	board_unref(board);
 }
 
 /* Until a signal, the time that was given, or an end of its own. */
-static void record_loop(struct look *look, struct recording *rec, int signals, int64_t end_ms)
+static void record_loop(struct record *r, int signals, int64_t end_ms)
 {
 	struct pollfd fds[FD_COUNT] = {
 		[FD_SIGNAL] = { .fd = signals, .events = POLLIN },
-		[FD_ENDED] = { .fd = recorder_fd(rec->recorder), .events = POLLIN },
+		[FD_ENDED] = { .fd = recorder_fd(r->rec.recorder), .events = POLLIN },
 		[FD_FLEET] = { .fd = -1, .events = POLLIN },
 	};
 	int64_t taken_ms = INT64_MIN / 2;
@@ -45,7 +53,7 @@ static void record_loop(struct look *look, struct recording *rec, int signals, i
 		bool early = clock_mono_ms(&clock_system) - taken_ms < BOARD_EVERY_MS;
 		int64_t next = early ? taken_ms + BOARD_EVERY_MS : INT64_MAX;
 
-		fds[FD_FLEET].fd = early ? -1 : fleet_fd(look->fleet);
+		fds[FD_FLEET].fd = early ? -1 : fleet_fd(r->look.fleet);
 		if (poll(fds, FD_COUNT,
 			    clock_wait_ms(&clock_system, next < end_ms ? next : end_ms)) < 0 &&
 			errno != EINTR)
@@ -54,7 +62,7 @@ static void record_loop(struct look *look, struct recording *rec, int signals, i
 			return;
 		if (early || !fds[FD_FLEET].revents)
 			continue;
-		record_board(look, rec);
+		record_board(r);
 		taken_ms = clock_mono_ms(&clock_system);
 	}
 }
@@ -69,20 +77,21 @@ static int64_t drive_end_ms(const struct look *look, const struct cli *cli)
 }
 
 /* A built-in fleet from its begin: nobody waits for anything, and nothing is taken together. */
-static void record_drive(struct look *look, struct recording *rec, int signals, int64_t end_ms)
+static void record_drive(struct record *r, int signals, int64_t end_ms)
 {
+	struct drive *drive = r->look.drive;
 	bool more = true;
 
-	while (more && !recorder_status(rec->recorder, NULL) && !look_signalled(signals)) {
-		struct pollfd fd = { .fd = fleet_fd(look->fleet), .events = POLLIN };
+	while (more && !recorder_status(r->rec.recorder, NULL) && !look_signalled(signals)) {
+		struct pollfd fd = { .fd = fleet_fd(r->look.fleet), .events = POLLIN };
 
-		more = drive_step(look->drive, end_ms);
+		more = drive_step(drive, end_ms);
 		if (!more)
-			drive_to(look->drive, end_ms);
+			drive_to(drive, end_ms);
 		if (poll(&fd, 1, 0) <= 0)
 			continue;
-		record_board(look, rec);
-		while (!recorder_wait(rec->recorder, SIGNAL_LOOK_MS))
+		record_board(r);
+		while (!recorder_wait(r->rec.recorder, SIGNAL_LOOK_MS))
 			if (look_signalled(signals))
 				return;
 	}
@@ -106,32 +115,44 @@ static int record_end(struct recording *rec, const char *path)
 	return EXIT_CODE_OK;
 }
 
+/* A record without a picture in it is no success: why is said as `list` says it. */
+static int record_vain(const struct record *r)
+{
+	struct board *board = fleet_board(r->look.fleet);
+
+	look_complain(&r->look, board, false);
+	board_unref(board);
+	cli_complain("no source answered: the record holds no picture");
+	return EXIT_CODE_NO_SOURCE;
+}
+
 static int record_run(struct cli *cli)
 {
 	struct recorder_options options = {
 		.path = cli->args[0], .force = cli->force, .redact = cli->redact, .most = cli->most
 	};
-	struct recording rec;
+	struct record r = { .answered = false };
 	struct err err = { 0 };
-	struct look look;
 	int signals = look_signals();
-	int code = look_open(&look, cli, false, false, NULL);
+	int code = look_open(&r.look, cli, false, false, NULL);
 
 	if (code)
 		return code;
-	if (recording_start(&rec, look.settings, &options, &err)) {
-		look_close(&look);
+	if (recording_start(&r.rec, r.look.settings, &options, &err)) {
+		look_close(&r.look);
 		return cli_fail(EXIT_CODE_FAILED, &err);
 	}
-	look_start(&look);
-	if (look.drive)
-		record_drive(&look, &rec, signals, drive_end_ms(&look, cli));
+	look_start(&r.look);
+	if (r.look.drive)
+		record_drive(&r, signals, drive_end_ms(&r.look, cli));
 	else
-		record_loop(&look, &rec, signals,
+		record_loop(&r, signals,
 			cli->for_ms ? clock_mono_ms(&clock_system) + cli->for_ms : INT64_MAX);
-	record_board(&look, &rec);
-	code = record_end(&rec, cli->args[0]);
-	look_close(&look);
+	record_board(&r);
+	code = record_end(&r.rec, cli->args[0]);
+	if (!code && !r.answered)
+		code = record_vain(&r);
+	look_close(&r.look);
 	close(signals);
 	return code;
 }
@@ -155,7 +176,8 @@ const struct command cli_command_record = {
 		"queries: --redact replaces them, so that it can be sent to somebody. baton "
 		"replay, and --replay of list, show, check and watch, show it. With --sim it holds "
 		"a built-in fleet from its begin on, by the fleet's own time, for which nobody "
-		"waits: until --at or for --for, whichever ends first.",
+		"waits: until --at or for --for, whichever ends first. Where no source "
+		"answered in all that time, why is on standard error, and the exit code is 69.",
 	.takes =
 		TAKES_SOURCES | TAKES_SIM | TAKES(FOR) | TAKES(MOST) | TAKES(REDACT) | TAKES(FORCE),
 	.run = record_run,

@@ -296,6 +296,12 @@ class NobodyAnswers(unittest.TestCase):
             out = home.baton(*command).out
             self.assertEqual(self.schema.faults(json.loads(out)) if out else [], [], command)
 
+    def test_a_record_of_nobody_is_no_success(self):
+        home = self.home(f"sources: {{b: {{kind: etcd, endpoints: 'http://127.0.0.1:{free_port()}'}}}}\n")
+        done = home.baton("record", home.folder / "r.jsonl", "--for", "1s")
+        self.assertEqual((done.code, done.out), (69, ""))
+        self.assertRegex(done.err, r"\Abaton: recorded \d+ bytes; .+\nbaton: b: .+\nbaton: no source answered: the record holds no picture\n\Z")
+
     def test_every_one_shot_command_ends_within_twice_the_timeout(self):
         port = self.silent()
         home = self.home(f"sources:\n  a: {{kind: postgres, conninfo: 'host=127.0.0.1 port={port}'}}\n"
