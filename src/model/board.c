@@ -8,11 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool board_is_unread(const struct snapshot *snap)
+{
+	return snap->state == SOURCE_FAILING || snap->state == SOURCE_CONNECTING;
+}
+
 enum state board_state(const struct snapshot *snap, const struct row *row)
 {
-	if (snap->state == SOURCE_FAILING || snap->state == SOURCE_CONNECTING)
-		return STATE_UNKNOWN;
-	return row->v.state;
+	return board_is_unread(snap) ? STATE_UNKNOWN : row->v.state;
 }
 
 static const struct snapshot *board_source(const struct board *board, const char *id)
@@ -166,7 +169,7 @@ static void board_count(struct board *board, const struct snapshot *snap)
 		board->n_jobs += snap->chunks[i]->jobs;
 	if (snap->state == SOURCE_FAILING)
 		board->n_attention++;
-	if (snap->state == SOURCE_FAILING || snap->state == SOURCE_CONNECTING) {
+	if (board_is_unread(snap)) {
 		board->by_state[STATE_UNKNOWN] += snap->n_rows;
 		return;
 	}

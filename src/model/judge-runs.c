@@ -1027,7 +1027,7 @@ static void judge_hidden(struct judging *j)
 	int64_t listed = singleton_int(j->s, DETAIL_ACTIVE_LISTED, 0);
 	char words[UNSEEN_TEXT_MAX];
 	const struct run *unseen;
-	bool counts;
+	bool counts, blind;
 
 	if (!singleton_int(j->s, DETAIL_RUNS_HIDDEN, 0))
 		return;
@@ -1036,8 +1036,19 @@ static void judge_hidden(struct judging *j)
 	unseen = unseen_run(j, &counts);
 	if (listed > 0 || counts)
 		judging_state(j, STATE_HELD);
+	/*
+	 * That its list is empty does not make it free: the controller lists what it started itself
+	 * and has not seen end, so neither a run that was started by hand nor the pods of a Job
+	 * that failed (syncCronJob in pkg/controller/cronjob). That it is switched off is its
+	 * spec's to say.
+	 */
+	blind = j->state == STATE_FREE && singleton_int(j->s, DETAIL_JOBS_HIDDEN, 0) &&
+		!singleton_int(j->s, DETAIL_SUSPENDED, 0);
+	if (blind)
+		j->state = STATE_UNKNOWN;
 	verdict_add(j->out, FINDING_HIDDEN,
-		listed > 0 || counts || j->holder ? SEVERITY_WARN : SEVERITY_INFO, TIME_UNKNOWN,
+		listed > 0 || counts || blind || j->holder ? SEVERITY_WARN : SEVERITY_INFO,
+		TIME_UNKNOWN,
 		"Its Jobs or their pods are hidden from us: whether a run lives, or two do, can't "
 		"be told. The controller's list names %" PRId64 ".%s",
 		listed, say_unseen(j, words, unseen, counts));

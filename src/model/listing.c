@@ -860,6 +860,13 @@ enum state listing_state(const struct listing *l, const struct listing_row *row)
 	return entry_state(l->board, row);
 }
 
+bool listing_is_unread(const struct listing *l, const struct listing_row *row)
+{
+	if (row->kind == LISTING_ROLE)
+		return listing_state(l, row) == STATE_UNKNOWN;
+	return board_is_unread(l->board->snapshots[row->snap]);
+}
+
 void listing_track(struct listing *l, const char *id)
 {
 	char *copy = id ? xstrdup(id) : NULL;

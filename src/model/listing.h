@@ -81,6 +81,9 @@ const struct snapshot *listing_snapshot(const struct listing *l, const struct li
 const struct role_view *listing_role(const struct listing *l, const struct listing_row *row);
 /* The state as shown; meaningless for LISTING_SOURCE. */
 enum state listing_state(const struct listing *l, const struct listing_row *row);
+/* Whether what it shows is only what was last seen, or of a role, that its witnesses don't tell;
+ * meaningless for LISTING_SOURCE. */
+bool listing_is_unread(const struct listing *l, const struct listing_row *row);
 
 /*
  * Follows one row by its id through all updates: O(log n) to ask for, one walk over all rows to

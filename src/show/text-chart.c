@@ -125,9 +125,9 @@ static int cell_columns(const struct show *show, int label_w, int room)
 }
 
 /* When its source was read last; now, where that is well. */
-static int64_t seen_us(const struct show *show, const struct snapshot *snap, const struct row *row)
+static int64_t seen_us(const struct show *show, const struct snapshot *snap)
 {
-	if (board_state(snap, row) != STATE_UNKNOWN || snap->picture_ms == TIME_UNKNOWN)
+	if (!board_is_unread(snap) || snap->picture_ms == TIME_UNKNOWN)
 		return show->now_us;
 	return show->now_us - (show->now_ms - snap->picture_ms) * 1000;
 }
@@ -184,9 +184,9 @@ void text_job_chart(struct show *show, const struct snapshot *snap, const struct
 	if (text.len)
 		out_fmt(show->out, "  %-8s%s\n", "slots", text.s);
 	str_release(&text);
-	chart_make(&chart, row->s, axis.from_us, chart_axis_end(&axis), seen_us(show, snap, row),
+	chart_make(&chart, row->s, axis.from_us, chart_axis_end(&axis), seen_us(show, snap),
 		CHART_SLOTS);
-	if (board_state(snap, row) == STATE_UNKNOWN)
+	if (board_is_unread(snap))
 		chart_doubt(&chart);
 	print_job(show, &chart, &axis, row->s);
 	chart_release(&chart);
@@ -220,7 +220,7 @@ void text_holder_chart(struct show *show, const struct snapshot *snap, const str
 	size_t i;
 
 	holding_make(&h, (const struct event *const *)show->events, show->n_events, row,
-		show->now_us - HOUR_MIN * minute_us, seen_us(show, snap, row), show->now_us,
+		show->now_us - HOUR_MIN * minute_us, seen_us(show, snap), show->now_us,
 		holding_lease_end_us(row, show->now_ms, show->now_us));
 	if (!h.n)
 		return;

@@ -23,9 +23,9 @@ enum {
 };
 
 /* When its source was read last; now, where that is well. */
-static int64_t seen_us(const struct model *m, const struct snapshot *snap, const struct row *row)
+static int64_t seen_us(const struct model *m, const struct snapshot *snap)
 {
-	if (board_state(snap, row) != STATE_UNKNOWN || snap->picture_ms == TIME_UNKNOWN)
+	if (!board_is_unread(snap) || snap->picture_ms == TIME_UNKNOWN)
 		return m->now_us;
 	return m->now_us - (m->now_ms - snap->picture_ms) * 1000;
 }
@@ -146,7 +146,7 @@ void story_holder_chart(
 	if (!p->width || !snap)
 		return;
 	events = events_of(m, row->s->id, &n);
-	holding_make(&h, events, n, row, m->now_us - HOUR_MIN * MINUTE_US, seen_us(m, snap, row),
+	holding_make(&h, events, n, row, m->now_us - HOUR_MIN * MINUTE_US, seen_us(m, snap),
 		m->now_us, holding_lease_end_us(row, m->now_ms, m->now_us));
 	if (h.n)
 		holder_rows(p, m, &h, &line);
@@ -168,9 +168,9 @@ void story_job_chart(
 		return;
 	axis = chart_axis(m->now_us,
 		chart_zoom_us(chart_zoom_for(chart_span_us(row->s, m->now_us), columns)), columns);
-	chart_make(&chart, row->s, axis.from_us, chart_axis_end(&axis), seen_us(m, snap, row),
-		CHART_SLOTS);
-	if (board_state(snap, row) == STATE_UNKNOWN)
+	chart_make(
+		&chart, row->s, axis.from_us, chart_axis_end(&axis), seen_us(m, snap), CHART_SLOTS);
+	if (board_is_unread(snap))
 		chart_doubt(&chart);
 	chart_head(p, "runs", &axis);
 	chart_row_axis(&line, &axis, &pen);

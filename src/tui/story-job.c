@@ -71,7 +71,10 @@ void story_job_runs(struct prose *p, const struct model *m, const struct singlet
 	for (i = 0; i < s->more->n_runs && i < RUNS_MOST; i++)
 		story_run(p, m, &s->more->runs[i], false);
 	if (!s->more->n_runs)
-		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "No Job of it is kept.");
+		prose_add(p, STYLE_DIM, "", HANG, STYLE_DIM, "%s",
+			singleton_int(s, DETAIL_JOBS_HIDDEN, 0)
+				? "Its Jobs are hidden from us: which are kept can't be told."
+				: "No Job of it is kept.");
 	if (s->more->n_runs > RUNS_MOST)
 		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM,
 			"%" PRIu32 " more: baton show %s --json lists all.",

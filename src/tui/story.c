@@ -47,6 +47,18 @@ static const struct role *find_role(const struct model *m, const char *name)
 	return NULL;
 }
 
+/* What a state means; of UNKNOWN, which of the reasons it is. */
+static const char *state_help(
+	const struct model *m, const struct listing_row *row, enum state state)
+{
+	if (state != STATE_UNKNOWN)
+		return state_word(state)->help;
+	if (listing_role(m->listing, row))
+		return "not all witnesses can be seen: whether anybody does this work is not known";
+	return listing_is_unread(m->listing, row) ? "its source can't be read: what was last seen"
+						  : "what would tell it is hidden from us";
+}
+
 /* The first line or two: what it is, its state, the role's words, the environment. */
 static void tell_title(
 	struct prose *p, const struct model *m, const struct listing_row *row, bool whole)
@@ -71,10 +83,7 @@ static void tell_title(
 		dated ? " " : "", dated ? since : "", role && !view ? "   role " : "",
 		role && !view ? role->name : "", words, *env ? "   " : "", env);
 	if (whole)
-		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM, "%s%s%s",
-			view && state == STATE_UNKNOWN ? "not all witnesses can be seen: whether "
-							 "anybody does this work is not known"
-						       : state_word(state)->help,
+		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM, "%s%s%s", state_help(m, row, state),
 			view ? "" : "; ", view ? "" : mechanism_word(row->row->s->mechanism)->help);
 }
 
@@ -521,7 +530,7 @@ static void tell_singleton(struct prose *p, const struct model *m, const struct 
 {
 	const struct row *r = row->row;
 
-	if (listing_state(m->listing, row) == STATE_UNKNOWN) {
+	if (listing_is_unread(m->listing, row)) {
 		tell_then(p, r);
 		return;
 	}

@@ -301,7 +301,7 @@ static void holder_text(char *buf, size_t size, const struct model *m,
 
 	if (view)
 		role_text(buf, size, view, false);
-	else if (snap && listing_state(m->listing, row) == STATE_UNKNOWN)
+	else if (snap && listing_is_unread(m->listing, row))
 		unknown_holder(buf, size, m, row->row, snap, next_ms);
 	else
 		format_holder(buf, size, row->row);
@@ -313,7 +313,7 @@ static void cell_text(char *buf, size_t size, enum column_id column, const struc
 	const struct snapshot *snap = listing_snapshot(m->listing, row);
 	const struct role_view *view = listing_role(m->listing, row);
 
-	bool unknown = listing_state(m->listing, row) == STATE_UNKNOWN;
+	bool unknown = listing_is_unread(m->listing, row);
 
 	snprintf(buf, size, "-");
 	/* What could not be read is not said to be so now: no age, no wait, no lease. */
@@ -442,7 +442,7 @@ static void draw_row(const struct model *m, struct canvas *c, struct area a, int
 			continue;
 		}
 		cell_text(buf, sizeof(buf), (enum column_id)i, m, row, &c->next_ms);
-		if (i == COLUMN_HOLDER && state == STATE_UNKNOWN)
+		if (i == COLUMN_HOLDER && listing_is_unread(m->listing, row))
 			fit_seen(buf, c, l->w[i]);
 		canvas_fit(c, a, y, l->x[i], l->w[i], strcmp(buf, "-") == 0 ? STYLE_DIM : text,
 			columns[i].fit, buf);

@@ -283,7 +283,7 @@ static void draw_one(struct runs_view *v, const struct model *m, struct canvas *
 	canvas_fit(c, a, 1, 1, a.w - 2, STYLE_TEXT, FIT_LEFT, text.s);
 	str_release(&text);
 	draw_lines(v, m, c, area_sub(a, 2, 0, a.h - 2, a.w), job->row->s);
-	if (state == STATE_UNKNOWN)
+	if (board_is_unread(job->snap))
 		canvas_put(c, a, a.h - 1, 1, STYLE_STALE,
 			"its source can't be read: this is what was last seen");
 }

@@ -140,7 +140,7 @@ int64_t runs_end_us(const struct runs_view *v, const struct model *m)
 void runs_make_chart(struct chart *chart, const struct model *m, const struct runs_job *job,
 	const struct chart_axis *axis, int most_slots)
 {
-	bool read = board_state(job->snap, job->row) != STATE_UNKNOWN;
+	bool read = !board_is_unread(job->snap);
 	int64_t seen_us = m->now_us;
 
 	if (!read && job->snap->picture_ms != TIME_UNKNOWN)

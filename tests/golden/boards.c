@@ -299,8 +299,9 @@ static struct snapshot *make_unseen_job(int64_t now_ms, int64_t now_us)
 	struct maker k;
 
 	maker_begin(&k, "edge", now_ms, now_us);
-	row_begin(&k, MECH_K8S_CRONJOB, "cronjob/billing/close", STATE_FREE, 600, false);
+	row_begin(&k, MECH_K8S_CRONJOB, "cronjob/billing/close", STATE_UNKNOWN, 600, true);
 	draft_int(k.draft, DETAIL_RUNS_HIDDEN, 1);
+	draft_int(k.draft, DETAIL_JOBS_HIDDEN, 1);
 	row_put(&k);
 	return maker_end(&k, &(struct snapshot){ .source = "edge",
 				     .kind = "kubernetes",

@@ -381,6 +381,21 @@ class Rights(KubeTest):
         row, = (row for row in whole if row["id"].endswith("failed-old"))
         self.assertEqual((row["state"], row["runs"][0]["alive"]), ("FREE", False))
 
+    def test_a_cronjob_whose_jobs_are_hidden(self):
+        """That its own list is empty does not make it free: a run that was started by hand is in no list."""
+        rules = [{**rule, "resources": [word for word in rule["resources"] if word != "jobs"]} for rule in READ]
+        self.plane.grant_more("no-jobs", rules + READ_NODES, "no-jobs")
+        home = self.home("by-certificate", certificate=self.plane.client_certificate("no-jobs"))
+        with open(home.config, "a", encoding="utf-8") as out:
+            out.write("roles: {close: {witnesses: [lab/cronjob/billing/close]}}\n")
+        answer = home.baton("list", "--json").json
+        row, = (row for row in answer["singletons"] if row["id"] == "lab/cronjob/billing/close")
+        self.assertEqual((row["state"], row["needs_attention"]), ("UNKNOWN", True))
+        self.assertEqual([(f["code"], f["severity"]) for f in row["findings"]], [("hidden", "warn")])
+        self.assertEqual([(role["state"], role["witnesses"][0]["sight"]) for role in answer["roles"]], [("UNKNOWN", "hidden")])
+        self.assertRegex(home.baton("show", row["id"]).out, r"\Alab/cronjob/billing/close  UNKNOWN\n")
+        self.assertEqual(home.baton("check").code, 1)
+
     def test_leases_only(self):
         """Half a sight is one, and what is missing is said."""
         self.plane.grant_more("leases-only", [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"],

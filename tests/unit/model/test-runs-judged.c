@@ -332,6 +332,58 @@ static void hidden_pods_count_for_a_day(void **state)
 	world_release(&w);
 }
 
+static struct row *judge_hidden(struct world *w, bool jobs, int64_t listed, bool suspended)
+{
+	struct singleton *s;
+	struct row *row;
+
+	draft_begin(w->draft, MECH_K8S_CRONJOB, "k", "cronjob/a/b", 11);
+	draft_int(w->draft, DETAIL_RUNS_HIDDEN, 1);
+	if (jobs)
+		draft_int(w->draft, DETAIL_JOBS_HIDDEN, 1);
+	draft_int(w->draft, DETAIL_ACTIVE_LISTED, listed);
+	draft_int(w->draft, DETAIL_SUSPENDED, suspended);
+	draft_run_holders(w->draft);
+	s = draft_finish(w->draft);
+	row = judge_at(w, s, NULL, 0);
+	singleton_unref(s);
+	return row;
+}
+
+/* Whose Jobs can't be seen is not called free: no list names a run that was started by hand. */
+static void hidden_jobs_leave_the_state_unknown(void **state)
+{
+	static const struct {
+		bool jobs;
+		int64_t listed;
+		bool suspended;
+		enum state state;
+		enum severity severity;
+	} each[] = {
+		{ true, 0, false, STATE_UNKNOWN, SEVERITY_WARN },
+		{ true, 1, false, STATE_HELD, SEVERITY_WARN },
+		{ true, 0, true, STATE_SUSPENDED, SEVERITY_INFO },
+		{ true, 1, true, STATE_HELD, SEVERITY_WARN },
+		/* The Jobs tell that none is open. */
+		{ false, 0, false, STATE_FREE, SEVERITY_INFO },
+	};
+	struct world w;
+	size_t i;
+
+	(void)state;
+	world_init(&w);
+	for (i = 0; i < ARRAY_LEN(each); i++) {
+		struct row *row = judge_hidden(&w, each[i].jobs, each[i].listed, each[i].suspended);
+
+		assert_int_equal(row->v.state, each[i].state);
+		assert_int_equal(row->v.findings[0].code, FINDING_HIDDEN);
+		assert_int_equal(row->v.findings[0].severity, each[i].severity);
+		assert_int_equal(row->v.needs_attention, each[i].severity == SEVERITY_WARN);
+		row_unref(row);
+	}
+	world_release(&w);
+}
+
 static struct singleton *some_lease(struct world *w)
 {
 	static const char *const phases[] = { "Absent", "Running", "Succeeded", "Pending" };
@@ -387,6 +439,7 @@ int main(void)
 		cmocka_unit_test(a_duplicate_is_evidence),
 		cmocka_unit_test(cronjobs_are_judged_again_in_time),
 		cmocka_unit_test(hidden_pods_count_for_a_day),
+		cmocka_unit_test(hidden_jobs_leave_the_state_unknown),
 		cmocka_unit_test(leases_are_judged_again_in_time),
 	};
 
