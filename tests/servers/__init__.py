@@ -23,5 +23,6 @@ from .process import Folder, Process, close_all, find_program, in_ci, missing, o
 from .program import Home, Result, baton, baton_path
 from .tls import Authority, TlsFront, handshake_failures, tls_server
 from .wire import Wire, WireClosed
+from .zookeeper import ZkClient, ZooKeeper
 
 __all__ = [name for name in dir() if not name.startswith("_")]
