@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-	AFTER_MS = 2000, /* so long a picture from after the act is waited for */
+	AFTER_MS = 5000, /* so long a picture from after the act is waited for */
 	TICK_MS = 10,
 	ANSWER_MOST = 4096,
 	ASKED_MOST = 3,
