@@ -16,13 +16,16 @@ static int64_t times(int64_t ms, int64_t n)
 	return ms > INT64_MAX / n / 1000 ? INT64_MAX / 1000 : ms * n;
 }
 
-/* Whether the present holder's token is the one that fell or repeated. */
+/* Whether the present holder's token is the one that fell or repeated, or the count of a Lease that
+ * nobody holds, from which the next holder's comes. */
 static bool token_is_low(const struct judging *j, const struct remembered_past *p)
 {
 	const struct remembered *r = j->memory;
 
-	if (!j->holder || !j->s->has_token || !r->has_highest || p->reissued)
+	if (!j->s->has_token || !r->has_highest || p->reissued)
 		return false;
+	if (!j->holder)
+		return j->s->mechanism == MECH_K8S_LEASE && j->s->token < r->highest_token;
 	return j->s->token < r->highest_token ||
 	       (j->s->token == r->highest_token && p->token_after == r->highest_token);
 }
@@ -57,7 +60,13 @@ static void judge_token(struct judging *j)
 			"old holder stopped; do not delete Leases to mend an election.");
 		return;
 	}
-	if (p->token_after == p->token_before)
+	if (!j->holder && token_is_low(j, p))
+		verdict_add(j->out, FINDING_TOKEN_REGRESS, severity, p->regress_us,
+			"The fencing token fell from %" PRId64 " to %" PRId64
+			", as was seen %s ago, and nobody holds it now: what checks tokens will "
+			"refuse the next holder, or let an old one in.",
+			p->token_before, j->s->token, ago);
+	else if (p->token_after == p->token_before)
 		verdict_add(j->out, FINDING_TOKEN_REGRESS, severity, p->regress_us,
 			"The fencing token %" PRId64
 			" was given again, to another holder, as was seen %s ago: "

@@ -312,6 +312,32 @@ static void observe_lease(
 		r->lease_deadline_ms = after;
 }
 
+/*
+ * What nobody holds still counts: the next holder's number is one more than a Lease says now
+ * (client-go's leaderelection). Told once, when the count is first seen to be lower.
+ */
+static void observe_vacant_token(
+	struct remembered *r, const struct singleton *s, int64_t now_us, struct observed *o)
+{
+	const char *uid = singleton_text(s, DETAIL_UID, NULL), *before = remembered_key(r);
+	size_t len = before ? strcspn(before, "/") : 0;
+	struct remembered_past *p = r->past;
+
+	if (!s->has_token || !uid || !before || !r->has_highest || s->token >= r->highest_token ||
+		(p && p->regress_us != TIME_UNKNOWN && p->token_before == r->highest_token &&
+			p->token_after == s->token))
+		return;
+	p = remembered_make_past(r);
+	p->token_before = o->token_before = r->highest_token;
+	p->token_after = o->token_after = s->token;
+	p->regress_us = now_us;
+	p->reissued = strncmp(before, "uid:", 4) != 0 || strlen(uid) != len - 4 ||
+		      memcmp(before + 4, uid, len - 4) != 0;
+	o->regressed = true;
+	if (p->reissued)
+		r->highest_token = s->token;
+}
+
 static void observe_freed(struct remembered *r, int64_t now_ms, int64_t now_us, struct observed *o)
 {
 	if (!r->held)
@@ -397,6 +423,8 @@ struct remembered *memory_observe(struct memory *m, const struct singleton *s, i
 	else
 		observe_freed(r, now_ms, now_us, &o);
 	r->held = c != NULL;
+	if (!c && s->mechanism == MECH_K8S_LEASE)
+		observe_vacant_token(r, s, now_us, &o);
 	if (s->mechanism == MECH_K8S_LEASE)
 		observe_record(r, s, now_ms, now_us, &o);
 	r->mechanism = (uint8_t)s->mechanism;

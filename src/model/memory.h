@@ -163,14 +163,15 @@ const char *remembered_client(const struct remembered *r);
 /* What memory_observe noticed: what changed between the last observation and this one, for the
  * journal. */
 struct observed {
-	bool appeared;           /* never seen before */
-	bool changed_hands;      /* another process holds it, directly after the one before */
-	bool new_session;        /* the same process, another session or lease */
-	bool freed;              /* held before, free now */
-	bool taken;              /* free before, held now */
-	bool regressed;          /* the token fell or repeated with another holder */
-	bool renewed;            /* the lease was seen to be renewed */
-	char before[256];        /* the identity before; cut */
+	bool appeared;      /* never seen before */
+	bool changed_hands; /* another process holds it, directly after the one before */
+	bool new_session;   /* the same process, another session or lease */
+	bool freed;         /* held before, free now */
+	bool taken;         /* free before, held now */
+	bool regressed;     /* the token fell or repeated with another holder; or fell, of a Lease
+			       that nobody holds */
+	bool renewed;       /* the lease was seen to be renewed */
+	char before[256];   /* the identity before; cut */
 	int64_t before_since_us; /* since when it was seen to hold it; with before */
 	int64_t token_before, token_after;
 };
