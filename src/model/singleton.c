@@ -296,3 +296,28 @@ const char *singleton_text(const struct singleton *s, enum detail_id id, const c
 {
 	return detail_text(singleton_detail(s, id), absent);
 }
+
+const char *singleton_what(const struct singleton *s)
+{
+	static const struct {
+		const char *kind, *what; /* the first word of the path */
+	} things[] = {
+		{ "process/",
+			"a process of the built-in fleet: it runs (HELD), or it does not (FREE)" },
+		{ "machine/",
+			"a machine of the built-in fleet: it is up (HELD), or it is off (FREE)" },
+		{ "api-server/", "an API server of the built-in fleet: it is up (HELD), or it is "
+				 "down (FREE)" },
+		{ "pod/", "the object of a pod that is Terminating and does not go: HELD while it "
+			  "is there" },
+		{ "change/",
+			"a change that was asked for: it is applied (HELD), or it is not (FREE)" },
+	};
+	const char *path = singleton_path(s);
+	size_t i;
+
+	for (i = 0; s->mechanism == MECH_PROCESS && i < ARRAY_LEN(things); i++)
+		if (strncmp(path, things[i].kind, strlen(things[i].kind)) == 0)
+			return things[i].what;
+	return mechanism_word(s->mechanism)->help;
+}

@@ -120,6 +120,10 @@ static inline const char *singleton_path(const struct singleton *s)
 	return s->id + s->path_at;
 }
 
+/* What a row is, in half a sentence: its mechanism; of the built-in fleet's own rows what kind of
+ * thing, and what HELD and FREE mean there. */
+const char *singleton_what(const struct singleton *s);
+
 /* Those of the singleton itself, n_details of them. */
 static inline const struct detail *singleton_details(const struct singleton *s)
 {

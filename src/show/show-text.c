@@ -425,9 +425,10 @@ static void text_whole(struct show *show, const struct snapshot *snap, const str
 
 	text_title(show, row->s->id, text_name(row->s, NULL), board_state(snap, row));
 	str_init(&line, 512);
-	str_addf(&line, "%s, %s", mechanism_word(row->s->mechanism)->word,
-		mechanism_word(row->s->mechanism)->help);
-	text_field(show, "by", line.s);
+	if (row->s->mechanism != MECH_PROCESS)
+		str_addf(&line, "%s, ", mechanism_word(row->s->mechanism)->word);
+	str_add(&line, singleton_what(row->s));
+	text_field(show, row->s->mechanism == MECH_PROCESS ? "is" : "by", line.s);
 	str_release(&line);
 	text_token(show, row);
 	text_lease(show, row->s);

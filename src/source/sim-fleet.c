@@ -532,7 +532,8 @@ static void plan_it(struct sim_source *s, const struct order *order, struct plan
 	}
 	plan_text(&plan->request, "%s %s%s", act->request, t->name, act->further);
 	plan_text(&plan->guard, "%" PRId64, life_of(k, t));
-	plan_text(&plan->guarded_by, "that it was not started again since");
+	plan_text(&plan->guarded_by,
+		k->life ? "that it was not started again since" : "that it is there still");
 	if (order->verb == VERB_ASK)
 		plan_add(&plan->told, "its owner, who is asked", NULL);
 	plan->permission = TRI_YES;

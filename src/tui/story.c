@@ -70,7 +70,8 @@ static void tell_title(
 	char since[CLOCK_TEXT_MAX], words[128] = "", env[32] = "";
 	const char *name = row->row->s->more->name;
 	/* How long a source's rows are UNKNOWN is the source's to say. */
-	bool dated = row->row->v.state_since_us != TIME_UNKNOWN && state != STATE_UNKNOWN;
+	bool is_thing = row->row->s->mechanism == MECH_PROCESS && state != STATE_UNKNOWN,
+	     dated = row->row->v.state_since_us != TIME_UNKNOWN && state != STATE_UNKNOWN;
 
 	if (role)
 		role_words(words, sizeof(words), role);
@@ -82,9 +83,13 @@ static void tell_title(
 	prose_tail(p, style_of_state(state), "%s%s%s%s%s%s%s%s", state_word(state)->word,
 		dated ? " " : "", dated ? since : "", role && !view ? "   role " : "",
 		role && !view ? role->name : "", words, *env ? "   " : "", env);
-	if (whole)
+	if (!whole)
+		return;
+	if (is_thing)
+		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM, "%s", singleton_what(row->row->s));
+	else
 		prose_add(p, STYLE_DIM, "", 1, STYLE_DIM, "%s%s%s", state_help(m, row, state),
-			view ? "" : "; ", view ? "" : mechanism_word(row->row->s->mechanism)->help);
+			view ? "" : "; ", view ? "" : singleton_what(row->row->s));
 }
 
 static void tell_unreadable(struct prose *p, const struct model *m, const struct snapshot *snap)

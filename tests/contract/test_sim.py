@@ -117,6 +117,17 @@ class Commands(Sim):
         done = self.good("act", "ask", "fleet/process/a-1", "--sim", WORLD, "--at", "5s", "--reason", "x", "--yes", "--json")
         self.assertIn("its owner: ", done.json["text"])
 
+    def test_a_row_of_the_fleet_says_what_it_is(self):
+        """A change and a pod are no processes, and nothing of theirs is started again."""
+        for scenario, at, row, what in (("S10", "60s", "change/earlier", "a change that was asked for"), ("S09", "2500s", "pod/cleanup-29541600", "the object of a pod"),
+                                        ("S09", "60s", "machine/node-2", "a machine of"), ("S09", "60s", "api-server/prod", "an API server of"),
+                                        ("S02", "60s", "process/worker-a", "a process of")):
+            with self.subTest(row=row):
+                shown = self.home.baton("show", f"fleet/{row}", "--sim", scenario, "--at", at).out
+                self.assertIn(f"\n  is      {what}", shown)
+        forecast = self.home.baton("forecast", "ask", "fleet/change/earlier", "--sim", "S10", "--at", "60s").out
+        self.assertNotIn("started again", forecast)
+
     def test_wrong_words(self):
         for words, sentence in ((("list", "--sim", "dmo"), "did you mean 'demo'?"), (("list", "--sim", "demo", "--at", "soon"), "must be a duration such as 90s"),
                                 (("list", "--sim", "demo", "--seed", "-1"), "--seed must be"), (("doctor", "--sim", "demo"), "takes no --sim")):
