@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "control/fleet.h"
+#include "control/policy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,23 @@ static bool is_same_server(const struct gate_slot *slot, const struct session *s
 	return !was || !now || was == now;
 }
 
+/*
+ * The key binds it to the same claim, and not to how that claim is: a holder that was STALE may
+ * have renewed since, and whoever takes it away then stops one who works.
+ */
+static void compare_state(struct gate_slot *slot, struct session *s)
+{
+	const struct picture_slot *now = picture_find(&s->picture, slot->id);
+	enum state was = slot->row->v.state,
+		   is = now && now->row ? now->row->v.state : STATE_UNKNOWN;
+
+	if (policy_is_over(slot->verb, was, is))
+		plan_changed(&slot->plan, "it was %s %s, and is %s now: look again",
+			state_word(was)->word,
+			slot->forecast ? "when the forecast was made" : "on the screen",
+			state_word(is)->word);
+}
+
 /* Asks the source; a failure is one more reason. */
 static enum gate_event read_again(struct gate_slot *slot, struct session *s)
 {
@@ -106,6 +124,8 @@ static enum gate_event read_again(struct gate_slot *slot, struct session *s)
 			err.code ? err.text : "no reason was given");
 		return GATE_EVENT_UNREAD;
 	}
+	if (slot->plan.verdict == PLAN_READY)
+		compare_state(slot, s);
 	if (slot->plan.verdict == PLAN_CHANGED)
 		return GATE_EVENT_CHANGED;
 	if (slot->plan.verdict == PLAN_REFUSED || slot->plan.permission == TRI_NO)
@@ -234,6 +254,9 @@ static int64_t work_check(struct gate_slot *slot, struct session *s, bool stoppi
 		gate_move(slot, GATE_EVENT_CANCELLED);
 		return GO_ON;
 	}
+	/* The picture may be as old as the dialog stood open, where polls are paused. */
+	if (policy_may_be_over(slot->verb, slot->row->v.state))
+		session_poll_now(s);
 	gate_policy(slot, slot->gate->fleet, s->state_word, slot->gate->options.way, &reasons);
 	if (!reasons.n) {
 		event = read_again(slot, s);

@@ -57,6 +57,23 @@ bool policy_is_prod(const char *environment)
 	       strcasestr(environment, "live");
 }
 
+static bool is_trouble(enum state state)
+{
+	return state <= STATE_STUCK;
+}
+
+bool policy_may_be_over(enum verb verb, enum state was)
+{
+	const struct verb_word *word = verb_word(verb);
+
+	return word->where == WHERE_ANYWHERE && word->about != ABOUT_ROW && is_trouble(was);
+}
+
+bool policy_is_over(enum verb verb, enum state was, enum state now)
+{
+	return policy_may_be_over(verb, was) && !is_trouble(now) && now != STATE_UNKNOWN;
+}
+
 enum gate_ask policy_ask(enum verb verb, const char *environment, bool has_holder)
 {
 	/* A question to somebody changes nothing, wherever it is asked. */

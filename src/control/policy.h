@@ -29,6 +29,17 @@ void policy_check(const struct policy_facts *facts, struct plan_list *reasons);
  */
 bool policy_is_prod(const char *environment);
 
+/*
+ * Whether what a verb was to end is over: the row was DUPLICATE, STALE, ORPHAN or STUCK when it was
+ * looked at, and is none of them now, though the same one holds it still. It renewed, it works
+ * again, or the other one has ended: who takes it away now would hit one who does well. From one
+ * such state to another it is no less wanted; and what is begun on a calm row rests on no state,
+ * nor does what is about the row itself (suspend, trigger), or breaks things on purpose.
+ */
+bool policy_is_over(enum verb verb, enum state was, enum state now);
+/* Whether that can come about: then it must be read how it is now. */
+bool policy_may_be_over(enum verb verb, enum state was);
+
 /* What confirms a verb there; has_holder: it is about somebody who has a name. */
 enum gate_ask policy_ask(enum verb verb, const char *environment, bool has_holder);
 

@@ -605,6 +605,11 @@ static bool session_poll(struct session *s)
 	return true;
 }
 
+void session_poll_now(struct session *s)
+{
+	session_poll(s);
+}
+
 /* ---- work that was posted ---- */
 
 static int64_t session_task_run(

@@ -156,6 +156,10 @@ void fleet_act_ends(struct fleet *fleet);
 /* For one poll outside a thread (`baton doctor`). */
 void session_round_start(struct session *s, int64_t deadline_ms);
 
+/* For a task of the session's own thread, between two polls: one more, also where polls are paused.
+ * How it went stands in state_word. */
+void session_poll_now(struct session *s);
+
 /* round.c, for session.c */
 void round_init(struct round *r, struct session *s);
 void round_release(struct round *r);

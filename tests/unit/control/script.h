@@ -38,6 +38,7 @@ struct script {
 	int64_t timeline;
 	bool in_recovery;
 	bool also_waits;  /* each holder waits as well, with the next token */
+	bool lease_gone;  /* etcd does not know the holders' lease: they are STALE */
 	int pile;         /* of a CronJob: so many runs are not over, "pile-7" the newest */
 	bool jobs_hidden; /* of the runs only the newest is seen, by its pods */
 	const char *source;
@@ -140,6 +141,8 @@ static void script_put(struct script *s, struct round *r, int i)
 	snprintf(key, sizeof(key), "rev:%lld", (long long)s->tokens[i]);
 	draft_claim(d, CLAIM_HOLDER, s->holders[i], strlen(s->holders[i]), key);
 	draft_int(d, DETAIL_LEASE, 0x694d);
+	if (s->lease_gone)
+		draft_int(d, DETAIL_LEASE_GONE, 1);
 	if (s->also_waits) {
 		snprintf(key, sizeof(key), "rev:%lld", (long long)s->tokens[i] + 1);
 		draft_claim(d, CLAIM_WAITER, s->holders[i], strlen(s->holders[i]), key);

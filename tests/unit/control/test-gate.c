@@ -240,6 +240,58 @@ static void a_holder_who_is_gone_is_changed(void **state)
 }
 
 /* Whoever calls itself as the one before was keyed is not the one that was meant. */
+/*
+ * The dialog stands open, in a console that polls rarely, while the same holder comes or goes: one
+ * that was STALE and has renewed is not taken for what it was; one that became STALE meanwhile, or
+ * stayed so, is taken away all the more.
+ */
+static void a_holder_that_recovered_is_changed(void **state)
+{
+	static const struct {
+		bool then, now;
+		enum verb verb;
+		enum gate_outcome outcome;
+	} cases[] = {
+		{ true, false, VERB_RELEASE, GATE_CHANGED },
+		{ true, false, VERB_STEP_DOWN, GATE_CHANGED },
+		{ true, false, VERB_SUSPEND, GATE_DONE },
+		{ true, true, VERB_RELEASE, GATE_DONE },
+		{ false, true, VERB_RELEASE, GATE_DONE },
+		{ false, false, VERB_RELEASE, GATE_DONE },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(cases); i++) {
+		struct acting_fleet f;
+		struct gate_view *view;
+
+		acting_fleet_init(&f);
+		f.configs[0].interval_ms = 3600 * 1000;
+		f.first.script.lease_gone = cases[i].then;
+		acting_fleet_start(&f, *state);
+		begin(&f, cases[i].verb, cases[i].verb == VERB_SUSPEND ? NULL : "node-a");
+		view = wait_for(&f, GATE_PHASE_ASKING);
+		assert_int_equal(view->phase, GATE_PHASE_ASKING);
+		pthread_mutex_lock(&f.first.script.mutex);
+		f.first.script.lease_gone = cases[i].now;
+		pthread_mutex_unlock(&f.first.script.mutex);
+		assert_int_equal(gate_confirm(f.gate, view->to_type, "a reason", NULL), 0);
+		gate_view_free(view);
+		view = wait_for(&f, GATE_PHASE_OVER);
+		if (view->outcome != cases[i].outcome)
+			fail_msg("case %zu: %s: %s", i, gate_outcome_word(view->outcome),
+				view->text);
+		if (view->outcome == GATE_CHANGED)
+			assert_string_equal(view->items[0].text,
+				"it was STALE when the forecast was made, and is HELD now: look "
+				"again");
+		assert_int_equal(f.first.sends, view->outcome == GATE_DONE);
+		gate_view_free(view);
+		acting_fleet_stop(&f);
+		remove_audit(*state);
+	}
+}
+
 static void a_name_is_not_taken_for_a_key(void **state)
 {
 	struct acting_fleet f;
@@ -1069,6 +1121,7 @@ int main(int argc, char **argv)
 		GATE_TEST(the_outcome_never_lies),
 		GATE_TEST(what_is_unknown_says_how_to_find_out),
 		GATE_TEST(a_holder_who_is_gone_is_changed),
+		GATE_TEST(a_holder_that_recovered_is_changed),
 		GATE_TEST(a_name_is_not_taken_for_a_key),
 		GATE_TEST(another_server_is_changed),
 		GATE_TEST(what_another_server_shows_proves_nothing),

@@ -183,6 +183,36 @@ static void every_combination_of_facts(void **state)
 	}
 }
 
+/* From a state that wants a person to a calm one, of verbs that take something from somebody. */
+static void what_is_over(void **state)
+{
+	static const enum verb taking[] = { VERB_STEP_DOWN, VERB_CANCEL, VERB_RELEASE, VERB_REVOKE,
+		VERB_KEEP_ONE };
+	static const enum verb others[] = { VERB_SUSPEND, VERB_RESUME, VERB_TRIGGER, VERB_STOP,
+		VERB_CRASH };
+	int was, now;
+	size_t i;
+
+	(void)state;
+	for (was = 0; was < STATE_COUNT; was++)
+		for (now = 0; now < STATE_COUNT; now++) {
+			bool over = was <= STATE_STUCK && now > STATE_STUCK && now != STATE_UNKNOWN;
+
+			for (i = 0; i < ARRAY_LEN(taking); i++)
+				assert_int_equal(
+					policy_is_over(taking[i], (enum state)was, (enum state)now),
+					over);
+			for (i = 0; i < ARRAY_LEN(others); i++)
+				assert_false(policy_is_over(
+					others[i], (enum state)was, (enum state)now));
+		}
+	assert_true(policy_is_over(VERB_RELEASE, STATE_STALE, STATE_HELD));
+	assert_true(policy_is_over(VERB_CANCEL, STATE_STUCK, STATE_CONTENDED));
+	assert_false(policy_is_over(VERB_RELEASE, STATE_HELD, STATE_STALE));
+	assert_false(policy_is_over(VERB_RELEASE, STATE_EXPIRING, STATE_HELD));
+	assert_false(policy_is_over(VERB_RELEASE, STATE_STALE, STATE_STUCK));
+}
+
 static void what_is_production(void **state)
 {
 	static const char *const yes[] = { NULL, "prod", "Prod", "production", "eu-prod", "prd",
@@ -226,6 +256,7 @@ int main(void)
 		cmocka_unit_test(nothing_leaves_the_end),
 		cmocka_unit_test(what_is_sent_can_not_be_cancelled),
 		cmocka_unit_test(every_combination_of_facts),
+		cmocka_unit_test(what_is_over),
 		cmocka_unit_test(what_is_production),
 		cmocka_unit_test(what_confirms),
 	};
