@@ -63,7 +63,7 @@ class Lab:
         return found
 
     def left(self):
-        return [name for name in os.listdir(self.folder.name) if not name.startswith("baton-ports-")]
+        return os.listdir(self.folder.name)
 
     def close(self):
         if self.popen.poll() is None:

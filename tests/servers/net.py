@@ -6,7 +6,6 @@ import queue
 import random
 import socket
 import struct
-import tempfile
 import threading
 import time
 
@@ -20,7 +19,8 @@ def free_port():
     A free TCP port on loopback, below the range that the kernel gives to outgoing connections, and locked against other
     test processes for the life of this one.
     """
-    folder = os.path.join(tempfile.gettempdir(), f"baton-ports-{os.getuid()}")
+    # Not in TMPDIR: where that is another one the ports are the same.
+    folder = os.path.join("/tmp", f"baton-ports-{os.getuid()}")
     os.makedirs(folder, mode=0o700, exist_ok=True)
     for _ in range(2000):
         port = random.randrange(20000, 32000)
