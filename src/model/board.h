@@ -58,12 +58,12 @@ void board_remember(const struct board *board, struct memory *past);
 const struct row *board_find(
 	const struct board *board, const char *id, const struct snapshot **ret_snapshot);
 
+/* Whether its source can't be read now, or was not yet: its rows are what was last seen. */
+bool board_is_unread(const struct snapshot *snap);
 /*
  * A row's state as it must be shown: UNKNOWN when its source can't be read (failing, or never
  * answered), else its verdict's.
  */
-/* Whether its source can't be read now, or was not yet: its rows are what was last seen. */
-bool board_is_unread(const struct snapshot *snap);
 enum state board_state(const struct snapshot *snap, const struct row *row);
 
 #endif
