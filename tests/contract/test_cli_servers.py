@@ -242,7 +242,7 @@ class OneIsDead(Servers):
         silent = silent_server()
         self.addCleanup(silent.close)
         home = self.home(extra_sources=f"  dead: {{kind: postgres, conninfo: 'host=127.0.0.1 port={silent.port}'}}\n")
-        done, _ = within(2.0, lambda: home.baton("list", "--timeout", "1", "--json"))
+        done, _ = within(4.0, lambda: home.baton("list", "--timeout", "2", "--json"))
         self.assertEqual(done.code, 13)
         data = self.fits(done.json)
         self.assertEqual([s["state"] for s in data["sources"]][:2], ["ok", "ok"])

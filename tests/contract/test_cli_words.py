@@ -309,9 +309,9 @@ class NobodyAnswers(unittest.TestCase):
         for command, code in ((("list",), 69), (("list", "--json"), 69), (("show", "a/x"), 69), (("check",), 3),
                               (("doctor",), 69)):
             with self.subTest(command=command):
-                done, spent = within(2.0, lambda command=command: home.baton(*command, "--timeout", "1"))
+                done, spent = within(4.0, lambda command=command: home.baton(*command, "--timeout", "2"))
                 self.assertEqual(done.code, code, done)
-                self.assertGreater(spent, 0.9)
+                self.assertGreater(spent, 1.9)
 
     def test_a_name_server_that_never_answers(self):
         """Looking up a name can't be interrupted: such a thread is left behind, and the command ends all the same."""
@@ -326,7 +326,7 @@ class NobodyAnswers(unittest.TestCase):
         thread = os.environ.get("TSAN_OPTIONS", "") + ":atexit_sleep_ms=0"
         for command, code in (("list", 69), ("check", 3), ("doctor", 69)):
             with self.subTest(command=command):
-                done, _ = within(2.0, lambda command=command: home.baton(command, "--timeout", "1", env={
+                done, _ = within(4.0, lambda command=command: home.baton(command, "--timeout", "2", env={
                     "LD_PRELOAD": library, "ASAN_OPTIONS": address, "TSAN_OPTIONS": thread}))
                 self.assertEqual(done.code, code, done)
                 self.assertIn("no answer", done.out + done.err)

@@ -34,7 +34,7 @@ class Authority:
         assert done.returncode == 0, f"openssl {args[0]}: {done.stderr}"
 
     def issue(self, file, common_name, alt_names=(), days=30):
-        """Returns (certificate, key). days may be negative: then it has expired."""
+        """Returns (certificate, key). days may be negative: then it expired so long ago."""
         cert, key, request = (self.folder / f"{file}{end}" for end in (".pem", ".key", ".csr"))
         extensions = self.folder / f"{file}.ext"
         with open(extensions, "w", encoding="ascii") as out:
@@ -44,8 +44,17 @@ class Authority:
         self._run("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
                   "-keyout", key, "-out", request, "-subj", f"/CN={common_name}")
         self._run("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey", self._ca_key,
-                  "-CAcreateserial", "-out", cert, "-days", str(days), "-extfile", extensions)
+                  "-CAcreateserial", "-out", cert, *self._validity(days), "-extfile", extensions)
         return cert, key
+
+    def _validity(self, days):
+        if days >= 0:
+            return ["-days", str(days)]
+        help_text = subprocess.run([self.openssl, "x509", "-help"], capture_output=True, text=True, check=False).stderr
+        if "-not_after" not in help_text:  # before 3.4, which in turn takes no end before the start
+            return ["-days", str(days)]
+        end = time.strftime("%Y%m%d%H%M%SZ", time.gmtime(time.time() + days * 86400))
+        return ["-not_before", "20200101000000Z", "-not_after", end]
 
     def close(self):
         self.folder.close()
