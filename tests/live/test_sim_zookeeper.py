@@ -29,7 +29,7 @@ faults:
 """
 
 
-def candidate(name, start, timeout="4s"):
+def candidate(name, start, timeout="10s"):
     return (f"{{name: {name}, machine: {name}, start: {start}, runs: [{{zk-election: {{server: zk, path: /elections/job, "
             f"timeout: {timeout}, again: 1h}}}}]}}")
 
@@ -103,7 +103,7 @@ class Case(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
-    def candidate(self, name, timeout=4):
+    def candidate(self, name, timeout=10):
         before = len(self.names())
         client = self.client(timeout=timeout).elect(self.path, name)
         wait_until(lambda: len(self.names()) > before, what=f"the znode of {name}")
@@ -120,7 +120,11 @@ class Case(unittest.TestCase):
         return [child["data"] for child in self.found()]
 
     def picture(self):
-        found, sessions = self.found(), self.zk.sessions()
+        def read():
+            found, sessions = self.found(), self.zk.sessions()
+            return all(each["session"] in (0, *sessions) for each in found) and (found, sessions)
+        # A client may be on its way to another server.
+        found, sessions = wait_until(read, what="a connection of every session")
         return facts(found, [sessions.get(each["session"]) for each in found])
 
     def gone_after(self, names, timeout):
@@ -144,7 +148,7 @@ class Elections(Case):
         first.wait_told("leads")
         self.assertFalse(second.has_told("leads"))
         first.stop()
-        second.wait_told("leads", 10)
+        second.wait_told("leads", 15)
         sim = Sim(self, "a stop", [candidate("node-a", "0s", "20s"), candidate("node-b", "1s", "20s")],
                   ["{at: 9s, stop: {process: node-a}}"])
         self.assertEqual(len(sim.picture("8s")), 2)
@@ -153,13 +157,13 @@ class Elections(Case):
     def test_who_is_killed_is_followed_when_its_session_is_over(self):
         """It was heard last a third of the timeout ago at most, and sessions end with a tick of the servers."""
         timeout = 6
-        first, second = self.candidate("node-a", timeout), self.candidate("node-b", timeout)
+        first, second = self.candidate("node-a", timeout), self.candidate("node-b", 20)
         first.kill9()
         took = self.gone_after(["node-b"], timeout + TICK + 2 * SLACK)
-        second.wait_told("leads", 5)
+        second.wait_told("leads")
         self.assertGreater(took, timeout / 3)
         self.assertLess(took, timeout + TICK + SLACK)
-        sim = Sim(self, "a kill", [candidate("node-a", "0s", "6s"), candidate("node-b", "1s", "6s")],
+        sim = Sim(self, "a kill", [candidate("node-a", "0s", "6s"), candidate("node-b", "1s", "20s")],
                   ["{at: 9s, crash: {process: node-a}}"])
         self.assertEqual([each["data"] for each in sim.picture(f"{9 + timeout * 2 // 3}s")], ["node-a", "node-b"])
         self.assertEqual(self.picture(), sim.picture(f"{9 + timeout + TICK}s"))
@@ -173,10 +177,10 @@ class Elections(Case):
         first.resume()
         first.wait_told("lost")
         sim = Sim(self, "a pause", [candidate("node-a", "0s"), candidate("node-b", "1s")],
-                  ["{at: 9s, pause: {process: node-a, for: 20s}}"])
-        self.assertEqual(left, sim.picture("20s"))
+                  ["{at: 9s, pause: {process: node-a, for: 30s}}"])
+        self.assertEqual(left, sim.picture("25s"))
         # Its node does not come back with it.
-        self.assertEqual(self.picture(), sim.picture("35s"))
+        self.assertEqual(self.picture(), sim.picture("45s"))
 
     def test_numbers_are_not_given_twice(self):
         for name in ("node-a", "node-b"):
@@ -205,7 +209,7 @@ class Elections(Case):
         where = f"{self.path}/{node['name']}"
         self.assertEqual(self.admin.ask("delete", path=where, version=node["version"] + 1), {"error": "BadVersionError"})
         self.assertEqual(self.admin.ask("delete", path=where, version=node["version"]), {})
-        second.wait_told("leads", 10)
+        second.wait_told("leads")
         self.assertIn(first.session, self.zk.sessions())
         self.assertFalse(first.has_told("lost"))
         sim = Sim(self, "a delete", [candidate("node-a", "0s", "20s"), candidate("node-b", "1s", "20s")])
@@ -227,14 +231,13 @@ class Servers(Case):
         pass
 
     def wait_leader(self):
-        wait_until(lambda: self.zk.leader(), 60, what="a leader")
-        return self.zk.leader().number
+        return wait_until(self.zk.leader, 60, what="a leader")
 
     def test_a_new_leader_begins_a_new_epoch(self):
         """The sessions live on, and what is made next is of the next epoch."""
         self.candidate("node-a", 20)
         before = self.wait_leader()
-        self.zk.leader().kill9()
+        before.kill9()
         self.assertNotEqual(self.wait_leader(), before)
         self.candidate("node-b", 20)
         sim = Sim(self, "a new leader", [candidate("node-a", "0s", "20s"), candidate("node-b", "30s", "20s")],
