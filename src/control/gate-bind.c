@@ -269,14 +269,25 @@ static const struct act_case *find_act(
 	return NULL;
 }
 
+/* A row of the built-in fleet's own is a process, a machine, a change: the first word of its path.
+ */
+static void refuse_verb(struct gate_slot *slot, const struct singleton *s)
+{
+	const char *verb = verb_word(slot->verb)->word, *path = singleton_path(s);
+
+	if (s->mechanism == MECH_PROCESS)
+		refuse(slot, "%s does not work on this %.*s", verb, (int)strcspn(path, "/"), path);
+	else
+		refuse(slot, "%s does not work on %s", verb, mechanism_word(s->mechanism)->word);
+}
+
 static void bind_target(struct gate_slot *slot, const struct gate_want *want)
 {
 	const struct singleton *s = slot->row->s;
 
 	slot->act = find_act(slot->session->config->ops, s, slot->verb);
 	if (!slot->act) {
-		refuse(slot, "%s does not work on %s", verb_word(slot->verb)->word,
-			mechanism_word(s->mechanism)->word);
+		refuse_verb(slot, s);
 		return;
 	}
 	if (verb_word(slot->verb)->about == ABOUT_ROW)

@@ -48,6 +48,22 @@ void session_event_tokens(
 		str_addf(text, "; token %" PRId64, s->token);
 }
 
+/* A thing of the built-in fleet itself comes and goes: nobody takes it. */
+static bool thing_text(struct str *text, const struct singleton *s, const struct observed *observed)
+{
+	const struct claim *holder = singleton_holder(s);
+
+	if (observed->freed)
+		str_addf(text, "%s is there no more", observed->before);
+	else if (holder && (observed->changed_hands || observed->new_session))
+		str_addf(text, "%s is there again, as another", claim_identity(holder));
+	else if (holder && (observed->taken || observed->appeared))
+		str_addf(text, "%s is there", claim_identity(holder));
+	else if (observed->appeared)
+		str_add(text, "seen for the first time");
+	return text->len > 0;
+}
+
 /* A change of hands, in one sentence; false when the holder is the same. */
 static bool hand_over_text(
 	struct str *text, const struct singleton *s, const struct observed *observed)
@@ -55,6 +71,8 @@ static bool hand_over_text(
 	const struct claim *holder = singleton_holder(s);
 	const char *identity = holder ? claim_identity(holder) : "";
 
+	if (s->mechanism == MECH_PROCESS)
+		return thing_text(text, s, observed);
 	if (observed->freed)
 		str_addf(text, "nobody holds it any more; it was %s", observed->before);
 	else if (observed->changed_hands)
@@ -246,6 +264,8 @@ void session_event_gone(struct session *s, const char *id, const struct observed
 	else if (r && r->mechanism == MECH_K8S_CRONJOB)
 		str_addf(&text, "the CronJob was deleted; its run %s was not over",
 			observed->before);
+	else if (r && r->mechanism == MECH_PROCESS)
+		str_addf(&text, "%s is there no more", observed->before);
 	else
 		str_addf(&text, "nobody holds it any more; it was %s", observed->before);
 	session_event_send(s, event_held(clock_wall_us(s->shared->clock), 0, s->config->name, id,

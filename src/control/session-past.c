@@ -94,6 +94,7 @@ static bool history_begins(
 
 void session_event_before(struct session *s, const char *id, const struct observed *observed)
 {
+	const struct remembered *r = memory_find(&s->memory, id);
 	struct event *e;
 	struct str text;
 
@@ -103,7 +104,8 @@ void session_event_before(struct session *s, const char *id, const struct observ
 		history_begins(&s->history, id, observed->before, observed->before_since_us))
 		return;
 	str_init(&text, 16384);
-	str_addf(&text, "%s was first seen to hold it", observed->before);
+	str_addf(&text, "%s was first seen %s", observed->before,
+		r && r->mechanism == MECH_PROCESS ? "there" : "to hold it");
 	e = event_held(observed->before_since_us, 0, s->config->name, id, "seen", text.s,
 		EVENT_SEEN, observed->before, NULL);
 	e->late = true;

@@ -97,11 +97,15 @@ static void tell_holder(struct telling *t, const struct claim *c, const struct r
 	int64_t seen_us, int64_t now_us, int64_t end_us)
 {
 	struct holding_row *to = row_of(t, claim_identity(c));
-	int64_t since = t->open == to ? t->since_us : row->v.first_seen_us;
+	int64_t since = t->open == to ? t->since_us : row->v.first_seen_us,
+		started = claim_int(c, DETAIL_STARTED, TIME_UNKNOWN);
 	int64_t known = end_us != TIME_UNKNOWN && end_us < seen_us ? end_us : seen_us;
 
 	if (since == TIME_UNKNOWN || since > seen_us)
 		since = seen_us;
+	/* A process of the built-in fleet says itself since when it runs. */
+	if (started != TIME_UNKNOWN && started < since)
+		since = started;
 	dark_until(t, since);
 	to->holds = true;
 	add_span(to->spans, &to->n, (struct holding_span){ .from_us = since, .to_us = known });

@@ -561,9 +561,9 @@ void chart_row_holder(struct chart_row *row, const struct chart_axis *axis,
 	if (holder->waits)
 		str_add(&tail, "waits");
 	else if (holder->holds && holder->n && holder->spans[holder->n - 1].doubt)
-		str_add(&tail, "holds it?");
+		str_add(&tail, pen->thing ? "is there?" : "holds it?");
 	else if (holder->holds)
-		str_add(&tail, "holds it");
+		str_add(&tail, pen->thing ? "is there" : "holds it");
 	tail_place(row, &tail, last < 0 ? row->columns - 1 : last, CHART_PAINT_TEXT, pen);
 	str_release(&tail);
 }

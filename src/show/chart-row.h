@@ -51,7 +51,8 @@ struct chart_row {
 struct chart_pen {
 	bool ascii;
 	int64_t now_us;
-	int room; /* columns behind the axis that a tail may take */
+	int room;   /* columns behind the axis that a tail may take */
+	bool thing; /* who is shown is a thing that is there or not, and holds nothing */
 };
 
 /* The axis: round times, and "now". */

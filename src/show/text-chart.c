@@ -209,7 +209,10 @@ static int holder_label_w(const struct holding *h)
 void text_holder_chart(struct show *show, const struct snapshot *snap, const struct row *row)
 {
 	struct chart_pen pen = {
-		.ascii = !show->style.utf8, .now_us = show->now_us, .room = HOLDER_ROOM
+		.ascii = !show->style.utf8,
+		.now_us = show->now_us,
+		.room = HOLDER_ROOM,
+		.thing = row->s->mechanism == MECH_PROCESS,
 	};
 	const int64_t minute_us = 60000000;
 	struct chart_axis axis;
@@ -228,7 +231,8 @@ void text_holder_chart(struct show *show, const struct snapshot *snap, const str
 	columns = cell_columns(show, label_w, HOLDER_ROOM);
 	zoom_us = chart_zoom_us(chart_zoom_for(HOUR_MIN * minute_us, columns));
 	axis = chart_axis(show->now_us, zoom_us, (int)(HOUR_MIN * minute_us / zoom_us) + 1);
-	print_head(show, "holder over the last hour", &axis);
+	print_head(
+		show, pen.thing ? "there over the last hour" : "holder over the last hour", &axis);
 	chart_row_axis(&line, &axis, &pen);
 	print_row(show, &line, label_w);
 	for (i = 0; i < h.n; i++) {

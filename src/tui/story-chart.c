@@ -19,7 +19,8 @@ enum {
 	COLUMNS_LEAST = 16,
 	HOUR_MIN = 60,
 	SHORT_MIN = 10, /* where all that is known lies within it */
-	HANG = 4
+	HANG = 4,
+	HEAD_MAX = 48
 };
 
 /* When its source was read last; now, where that is well. */
@@ -101,24 +102,26 @@ static int minutes_to_draw(const struct holding *h, int64_t now_us)
 	return clock_minus(now_us, first_us) < SHORT_MIN * MINUTE_US ? SHORT_MIN : HOUR_MIN;
 }
 
-static void holder_rows(
-	struct prose *p, const struct model *m, const struct holding *h, struct chart_row *row)
+static void holder_rows(struct prose *p, const struct model *m, const struct holding *h, bool thing,
+	struct chart_row *row)
 {
 	int label_w = holder_label_w(h), columns = chart_columns(p, label_w, 10);
-	struct chart_pen pen = { .ascii = p->ascii, .now_us = m->now_us, .room = 10 };
+	struct chart_pen pen = {
+		.ascii = p->ascii, .now_us = m->now_us, .room = 10, .thing = thing
+	};
 	int minutes = minutes_to_draw(h, m->now_us);
 	struct chart_axis axis;
+	char head[HEAD_MAX];
 	int64_t zoom_us;
 	size_t i;
 
 	if (!columns)
 		return;
+	snprintf(head, sizeof(head), "%s over the last %s", thing ? "there" : "holder",
+		minutes == HOUR_MIN ? "hour" : "ten minutes");
 	zoom_us = chart_zoom_us(chart_zoom_for(minutes * MINUTE_US, columns));
 	axis = chart_axis(m->now_us, zoom_us, (int)(minutes * MINUTE_US / zoom_us) + 1);
-	chart_head(p,
-		minutes == HOUR_MIN ? "holder over the last hour"
-				    : "holder over the last ten minutes",
-		&axis);
+	chart_head(p, head, &axis);
 	chart_row_axis(row, &axis, &pen);
 	prose_chart(p, row, label_w);
 	for (i = 0; i < h->n; i++) {
@@ -149,7 +152,7 @@ void story_holder_chart(
 	holding_make(&h, events, n, row, m->now_us - HOUR_MIN * MINUTE_US, seen_us(m, snap),
 		m->now_us, holding_lease_end_us(row, m->now_ms, m->now_us));
 	if (h.n)
-		holder_rows(p, m, &h, &line);
+		holder_rows(p, m, &h, row->s->mechanism == MECH_PROCESS, &line);
 	free(events);
 }
 

@@ -125,6 +125,10 @@ class Commands(Sim):
             with self.subTest(row=row):
                 shown = self.home.baton("show", f"fleet/{row}", "--sim", scenario, "--at", at).out
                 self.assertIn(f"\n  is      {what}", shown)
+                self.assertNotIn("holds it", shown)
+                self.assertNotIn("took it", shown)
+                refused = self.home.baton("forecast", "suspend", f"fleet/{row}", "--sim", scenario, "--at", at, "--json").json
+                self.assertIn(f"suspend does not work on this {row.split('/')[0]}", refused["reasons"])
         forecast = self.home.baton("forecast", "ask", "fleet/change/earlier", "--sim", "S10", "--at", "60s").out
         self.assertNotIn("started again", forecast)
 

@@ -147,6 +147,23 @@ static void test_without_events(void **state)
 	expect(&p, "; dark -60:-7");
 }
 
+/* What says itself since when it runs is not first there when it was first seen. */
+static void test_own_start(void **state)
+{
+	struct past p;
+
+	(void)state;
+	past_begin(&p);
+	holds(&p, "a", -5);
+	draft_int(p.draft, DETAIL_STARTED, at(-40));
+	expect(&p, "a* -40:0; dark -60:-40");
+	past_begin(&p);
+	event(&p, -30, EVENT_SEEN, "a");
+	holds(&p, "a", -30);
+	draft_int(p.draft, DETAIL_STARTED, at(-2));
+	expect(&p, "a* -30:0; dark -60:-30");
+}
+
 /* Past its lease, or when its source can't be read, nobody knows. */
 static void test_doubt(void **state)
 {
@@ -218,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_free_between),
 		cmocka_unit_test(test_nobody_looked),
 		cmocka_unit_test(test_without_events),
+		cmocka_unit_test(test_own_start),
 		cmocka_unit_test(test_doubt),
 		cmocka_unit_test(test_picture_decides),
 		cmocka_unit_test(test_bounded),
