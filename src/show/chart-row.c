@@ -347,7 +347,7 @@ static void gap_tail(struct str *out, const struct chart_line *line, const struc
 		break;
 	case CHART_DUE:
 		clock_format_age(text, (pen->now_us - line->at_us) / 1000);
-		str_addf(out, "due since %s", text);
+		str_addf(out, "due for %s", text);
 		break;
 	default:
 		str_add(out, "no Job kept");

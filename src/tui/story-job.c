@@ -135,7 +135,7 @@ static void tell_open(struct prose *p, const struct model *m, const struct run *
 		str_addf(&words, ", for the slot %s,", slot);
 	str_addf(&words, " %s", life_words(run));
 	if (strcmp(age, "-") != 0)
-		str_addf(&words, ", since %s", age);
+		str_addf(&words, ", for %s", age);
 	if (pod)
 		str_addf(&words, ": pod %s on %s, %s%s%s", pod->name,
 			pod->node ? pod->node : "no node", pod_phase_word(pod->phase),

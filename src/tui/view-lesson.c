@@ -65,7 +65,7 @@ static void tell_head(struct prose *p, const struct model *m)
 	if (m->paused && m->lesson->state.now_ms == 0)
 		prose_add(p, STYLE_ADVICE, ">", HANG, STYLE_ADVICE,
 			"The clock stands still until you press Z. :arm lifts read only, as at "
-			"night.");
+			"night; a question (ask) needs no arming.");
 }
 
 static void tell_cause(struct prose *p, const struct model *m, size_t i, bool here)
