@@ -105,6 +105,9 @@ static void drain(struct world *w, struct process *p)
 		if (each->machine != m || !process_lives(each))
 			continue;
 		process_end(w, each, PROCESS_END_STOPPED);
+		/* In place of a pod its controller makes another, here or elsewhere. */
+		if (each->brief)
+			continue;
 		each->pins++;
 		world_after(w, DRAIN_MS, start_due, each, each->life, 0);
 	}

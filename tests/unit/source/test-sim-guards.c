@@ -719,6 +719,25 @@ static void who_lost_a_lease_is_not_broken(void **state)
 	bench_release(&b);
 }
 
+static void a_drained_node_gets_its_own_back_and_no_pods(void **state)
+{
+	struct process *pod;
+	struct bench b;
+
+	(void)state;
+	lease_planned(&b, VERB_DRAIN_NODE);
+	pod = process_new(b.w, "job-1-x7f", b.m, "job-1-x7f");
+	pod->brief = true;
+	process_start(b.w, pod);
+	send_it(&b, EFFECT_DONE);
+	assert_int_equal(b.p->state, PROCESS_STOPPED);
+	assert_int_equal(pod->state, PROCESS_STOPPED);
+	run_on(&b, 61000);
+	assert_int_equal(b.p->state, PROCESS_RUNNING);
+	assert_int_equal(pod->state, PROCESS_STOPPED);
+	bench_release(&b);
+}
+
 static void what_is_as_it_was_is_broken(void **state)
 {
 	struct bench b;
@@ -768,6 +787,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_was_started_again_is_not_broken),
 		cmocka_unit_test(a_process_that_lost_the_row_is_not_broken),
 		cmocka_unit_test(who_lost_a_lease_is_not_broken),
+		cmocka_unit_test(a_drained_node_gets_its_own_back_and_no_pods),
 		cmocka_unit_test(what_is_as_it_was_is_broken),
 	};
 
