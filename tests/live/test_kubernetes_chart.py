@@ -25,6 +25,11 @@ class Chart(KubeTest):
         self.assertEqual(done.code, 0, done)
         return done.out
 
+    def is_over(self, job):
+        """Other conditions come before these."""
+        status = self.api.get("jobs", job["metadata"]["name"], "default")["status"]
+        return any(each["type"] in ("Complete", "Failed") for each in status.get("conditions", ()))
+
     def line(self, text, label):
         """The chart's line of a slot: what stands behind its label."""
         found = re.findall(rf"^  {label} +(.*)$", text, re.M)
@@ -44,8 +49,7 @@ class Chart(KubeTest):
         job, other = self.seeded("over", 4, 2)
         self.kubelet.end(self.pod_of(job))
         self.kubelet.end(self.pod_of(other), code=3)
-        wait_until(lambda: all(self.api.get("jobs", each["metadata"]["name"], "default")["status"].get("conditions")
-                               for each in (job, other)))
+        wait_until(lambda: all(self.is_over(each) for each in (job, other)))
         text = self.show("over")
         self.assertRegex(text, r"ok \d+s")
         self.assertRegex(text, r"failed \d+s \(BackoffLimitExceeded\)")
