@@ -59,7 +59,7 @@ class Watching:
         for line in self.popen.stdout:
             self.lines.append((time.monotonic(), json.loads(line)))
 
-    def find(self, predicate, timeout=20, what="a change"):
+    def find(self, predicate, timeout=40, what="a change"):
         """The first (time, line) that fits."""
         found = []
 
@@ -69,7 +69,7 @@ class Watching:
         wait_until(look, timeout, what=what)
         return found[0]
 
-    def leader(self, identity, id="ctl/elections/job", timeout=20, after=0):
+    def leader(self, identity, id="ctl/elections/job", timeout=40, after=0):
         """When a row first named this holder."""
         def fits(line):
             row = line.get("singleton") or {}
@@ -78,7 +78,7 @@ class Watching:
                    what=f"{identity} holds {id}")
         return [at for at, line in list(self.lines) if at >= after and fits(line)][0]
 
-    def state(self, state, timeout=20, after=0):
+    def state(self, state, timeout=40, after=0):
         def fits(line):
             return line.get("event") == "source" and line["source"]["state"] == state
         wait_until(lambda: any(at >= after and fits(line) for at, line in list(self.lines)), timeout,

@@ -192,7 +192,7 @@ class Etcd(KubeTest):
         self.assertEqual({self.lease(f"writes-{i}", home)["state"] for i in range(4)}, {"HELD"})
         self.plane.etcd.alarm("NOSPACE")
         try:
-            wait_until(lambda: self.all_stale(home), timeout=20, interval=0.3)
+            wait_until(lambda: self.all_stale(home), timeout=60, interval=0.3)
         finally:
             self.plane.etcd.alarm("NOSPACE", active=False)
 

@@ -195,7 +195,7 @@ class LabTest(unittest.TestCase):
 
     def test_an_interrupt_while_it_starts(self):
         lab = self.start()
-        wait_until(lab.processes, timeout=20)
+        wait_until(lab.processes, timeout=60)
         lab.popen.send_signal(signal.SIGINT)
         lab.popen.wait(60)
         self.assert_nothing_left(lab)

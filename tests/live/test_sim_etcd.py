@@ -135,7 +135,7 @@ class Watch:
         with open(self.lines.name, encoding="utf-8") as lines:
             return [json.loads(line) for line in lines.read().split("\n")[:-1]]
 
-    def until(self, fits, timeout=30):
+    def until(self, fits, timeout=60):
         """Waits until it is so; returns what was told last of each, as a list tells it."""
         end = time.monotonic() + timeout
         while True:

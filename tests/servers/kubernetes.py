@@ -282,7 +282,7 @@ class ControlPlane:
             self.wait_apiserver()
 
     def wait_apiserver(self):
-        self.apiserver.wait_ready(self.ready, timeout=60)
+        self.apiserver.wait_ready(self.ready, timeout=120)
 
     def ready(self):
         try:
@@ -294,7 +294,7 @@ class ControlPlane:
         self.controllers.argv = self.controllers.make_argv()
         self.controllers.start()
         if wait:
-            self.controllers.wait_ready(self._controllers_lead, timeout=60)
+            self.controllers.wait_ready(self._controllers_lead, timeout=120)
 
     def _controllers_lead(self):
         """Its Lease names it, and it is alive."""

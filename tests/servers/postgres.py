@@ -81,7 +81,7 @@ class Session:
         self.popen.stdin.write(text.encode())
         self.popen.stdin.flush()
 
-    def result(self, timeout=20.0):
+    def result(self, timeout=40.0):
         """The rows of the oldest statement that was sent and not yet fetched."""
         self.received += 1
         mark = f"{MARK}{self.received}\n".encode()
@@ -105,7 +105,7 @@ class Session:
         # psql says what went wrong before it echoes the mark.
         return (self.popen.stderr.read() or b"").decode(errors="replace").strip()
 
-    def run(self, sql, timeout=20.0):
+    def run(self, sql, timeout=40.0):
         self.send(sql)
         while self.received < self.sent - 1:
             self.result(timeout)

@@ -77,7 +77,7 @@ atexit.register(close_all)
 catch_signals()
 
 
-def wait_until(predicate, timeout=20.0, interval=0.02, what=None):
+def wait_until(predicate, timeout=40.0, interval=0.02, what=None):
     """Polls until predicate() is true, and returns that value; raises AssertionError at the deadline."""
     deadline = time.monotonic() + timeout
     while True:
@@ -234,7 +234,7 @@ class Process:
         except FileNotFoundError:
             return ""
 
-    def wait_ready(self, ready, timeout=30.0):
+    def wait_ready(self, ready, timeout=90.0):
         deadline = time.monotonic() + timeout
         while not ready():
             if not self.running():

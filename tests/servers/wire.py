@@ -32,7 +32,7 @@ class Wire:
         self.sock.sendall(struct.pack("!i", len(body) + 4) + body)
         self._answer()
 
-    def _message(self, timeout=20.0):
+    def _message(self, timeout=40.0):
         while len(self.buffer) < 5 or len(self.buffer) < 1 + struct.unpack_from("!i", self.buffer, 1)[0]:
             if not select.select([self.sock], [], [], timeout)[0]:
                 raise TimeoutError
@@ -47,7 +47,7 @@ class Wire:
         message, self.buffer = self.buffer[:end], self.buffer[end:]
         return message[:1], message[5:]
 
-    def _answer(self, timeout=20.0):
+    def _answer(self, timeout=40.0):
         rows, error = [], None
         while True:
             kind, body = self._message(timeout)
@@ -89,12 +89,12 @@ class Wire:
             raise WireClosed from None
         self.waiting += 1
 
-    def result(self, timeout=20.0):
+    def result(self, timeout=40.0):
         rows = self._answer(timeout)
         self.waiting -= 1
         return rows
 
-    def run(self, sql, timeout=20.0):
+    def run(self, sql, timeout=40.0):
         self.send(sql)
         return self.result(timeout)
 

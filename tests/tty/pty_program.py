@@ -22,7 +22,7 @@ BUILD = os.environ.get("BATON_BUILD") or os.path.join(TOP, "build")
 STAGE = os.path.join(BUILD, "tests", "bin", "stage")
 WRITES = {"x86_64": ("1", "20")}.get(os.uname().machine, ("64", "66"))  # write and writev, by their numbers
 IN_TRANSIT = 0.005  # from the write of one side to the read of the other, through the kernel's queue
-PATIENCE = 20.0
+PATIENCE = 40.0
 
 
 def environment(**more):
