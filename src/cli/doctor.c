@@ -85,7 +85,8 @@ static void doctor_start(struct doctor *d)
 /* Returns with the mutex held, so that a thread that comes late changes nothing any more. */
 static void doctor_wait(struct doctor *d)
 {
-	int64_t until_ms = d->look.started_ms + d->look.timeout_ms * 3 / 2;
+	/* Each began its own time after us. */
+	int64_t until_ms = d->look.started_ms + d->look.timeout_ms * 7 / 4;
 	struct timespec until = { .tv_sec = until_ms / 1000, .tv_nsec = until_ms % 1000 * 1000000 };
 
 	pthread_mutex_lock(&d->mutex);
@@ -261,15 +262,23 @@ static int doctor_exit_code(const struct doctor *d)
 	return well ? EXIT_CODE_PARTIAL : EXIT_CODE_NO_SOURCE;
 }
 
+/* What a thread may still use that was left behind, however late it ends. */
+static struct doctor *left_behind;
+
 /* Frees everything, unless a thread hangs that may still use it: then the program's end does. */
 static void doctor_close(struct doctor *d)
 {
 	bool all = d->n_done == d->n;
 	size_t i;
 
+	for (i = 0; i < d->n; i++)
+		if (d->patients[i].started && !d->patients[i].done)
+			pthread_detach(d->patients[i].thread);
 	pthread_mutex_unlock(&d->mutex);
-	if (!all)
+	if (!all) {
+		left_behind = d;
 		return;
+	}
 	for (i = 0; i < d->n; i++) {
 		if (d->patients[i].started)
 			pthread_join(d->patients[i].thread, NULL);

@@ -258,10 +258,12 @@ bool fleet_stop(struct fleet *fleet, int64_t wait_ms)
 			continue;
 		if (session_is_finished(s)) {
 			pthread_join(s->thread, NULL);
-			s->joined = true;
 		} else {
+			/* Nobody waits for its end any more. */
+			pthread_detach(s->thread);
 			fleet->abandoned = true;
 		}
+		s->joined = true;
 	}
 	return !fleet->abandoned;
 }
