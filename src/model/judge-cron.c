@@ -119,7 +119,7 @@ static const char *say_deadline(const struct judging *j, char *buf)
 
 static void judge_suspended(struct judging *j)
 {
-	char slot[SLOT_TEXT_MAX], limit[2 * CLOCK_TEXT_MAX], many[80] = "";
+	char slot[SLOT_TEXT_MAX], limit[2 * CLOCK_TEXT_MAX], many[96] = "";
 	struct cron_missed missed;
 	int64_t next, n;
 	bool blocked;
@@ -135,7 +135,7 @@ static void judge_suspended(struct judging *j)
 	n = slots_since_last(j, j->cluster_us, COUNT_MOST);
 	if (n > 1)
 		snprintf(many, sizeof(many),
-			" Of the %s%" PRId64 " slots that passed, only the last is.",
+			" Of the %s%" PRId64 " slots that passed, only the last is started.",
 			n == COUNT_MOST ? "more than " : "", n == COUNT_MOST ? n - 1 : n);
 	verdict_add(j->out, FINDING_RESUME_STARTS, SEVERITY_INFO, TIME_UNKNOWN,
 		"It is suspended, and the missed slot %s is inside its deadline to start (%s): a "
