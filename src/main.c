@@ -3,6 +3,8 @@
 #include "cli/cli.h"
 
 #include <malloc.h>
+#include <stdio.h>
+#include <unistd.h>
 
 /*
  * Sources' threads allocate much and seldom at once. An arena for each would grow by a system call
@@ -15,7 +17,14 @@ enum {
 
 int main(int argc, char **argv)
 {
+	bool left;
+	int code;
+
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_TOP_PAD, GROW_BYTES);
-	return cli_main(argc, argv);
+	code = cli_main(argc, argv, &left);
+	if (!left)
+		return code;
+	fflush(stdout);
+	_exit(code);
 }

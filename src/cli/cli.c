@@ -124,11 +124,12 @@ static int cli_run(struct cli *cli)
 	return cli_close(&out, EXIT_CODE_OK);
 }
 
-int cli_main(int argc, char **argv)
+int cli_main(int argc, char **argv, bool *ret_left)
 {
-	struct cli cli = { .command = NULL };
+	struct cli cli = { .left = ret_left };
 	struct err err = { 0 };
 
+	*ret_left = false;
 	cli_hold_descriptors();
 	signal(SIGPIPE, SIG_IGN);
 	/* A file that may not grow (ulimit -f) is an error of the write that meets it. */

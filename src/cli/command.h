@@ -134,6 +134,7 @@ struct cli {
 	bool utf8; /* the locale's */
 	const char *args[CLI_ARGS_MAX];
 	int n_args;
+	bool *left; /* see cli_main() */
 };
 
 /*

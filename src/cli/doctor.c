@@ -262,9 +262,6 @@ static int doctor_exit_code(const struct doctor *d)
 	return well ? EXIT_CODE_PARTIAL : EXIT_CODE_NO_SOURCE;
 }
 
-/* What a thread may still use that was left behind, however late it ends. */
-static struct doctor *left_behind;
-
 /* Frees everything, unless a thread hangs that may still use it: then the program's end does. */
 static void doctor_close(struct doctor *d)
 {
@@ -272,18 +269,20 @@ static void doctor_close(struct doctor *d)
 	size_t i;
 
 	for (i = 0; i < d->n; i++)
-		if (d->patients[i].started && !d->patients[i].done)
+		if (d->patients[i].started && !d->patients[i].done) {
 			pthread_detach(d->patients[i].thread);
+			d->patients[i].started = false;
+		}
 	pthread_mutex_unlock(&d->mutex);
-	if (!all) {
-		left_behind = d;
-		return;
-	}
-	for (i = 0; i < d->n; i++) {
+	for (i = 0; i < d->n; i++)
 		if (d->patients[i].started)
 			pthread_join(d->patients[i].thread, NULL);
-		report_release(&d->patients[i].report);
+	if (!all) {
+		*d->look.left = true;
+		return;
 	}
+	for (i = 0; i < d->n; i++)
+		report_release(&d->patients[i].report);
 	pthread_cond_destroy(&d->news);
 	pthread_mutex_destroy(&d->mutex);
 	look_close(&d->look);

@@ -182,6 +182,7 @@ int look_open(
 
 	*look = (struct look){ .one_shot = one_shot,
 		.quiet = quiet != NULL,
+		.left = cli->left,
 		.started_ms = clock_mono_ms(&clock_system) };
 	rc = look_load(look, cli, quiet ? quiet : &err);
 	if (rc) {
@@ -332,6 +333,8 @@ void look_close(struct look *look)
 	/* A thread that was left behind may still use them. */
 	if (all)
 		look_unload(look);
+	else
+		*look->left = true;
 	*look = (struct look){ .settings = NULL };
 }
 

@@ -21,6 +21,7 @@ struct look {
 	int64_t timeout_ms; /* the longest of the sources' */
 	bool one_shot;
 	bool quiet; /* nothing is said on standard error: the caller's output tells all */
+	bool *left; /* see cli_main() */
 };
 
 /*

@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
+import time
 import unittest
 
 from contract.schema import Schema
@@ -330,6 +332,22 @@ class NobodyAnswers(unittest.TestCase):
                     "LD_PRELOAD": library, "ASAN_OPTIONS": address, "TSAN_OPTIONS": thread}))
                 self.assertEqual(done.code, code, done)
                 self.assertIn("no answer", done.out + done.err)
+
+    def test_threads_that_are_left_behind_harm_nothing_at_the_end(self):
+        """The program stands still for so long that what it waits for comes just when it is given up, or in a library's call."""
+        port = self.silent()
+        home = self.home(f"sources:\n  a: {{kind: postgres, conninfo: 'host=127.0.0.1 port={port}'}}\n"
+                         f"  b: {{kind: etcd, endpoints: 'http://127.0.0.1:{port}'}}\n")
+        for command in ("doctor", "list"):
+            for n in range(5):
+                program = home.popen(command, "--timeout", "300ms", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                time.sleep(0.05 * n)
+                program.send_signal(signal.SIGSTOP)
+                time.sleep(0.4)
+                program.send_signal(signal.SIGCONT)
+                said = program.communicate(timeout=60)[1].decode()
+                self.assertEqual(program.returncode, 69, said)
+                self.assertNotIn("Sanitizer", said)
 
     def test_completion_is_silent_and_short(self):
         home = self.home(f"sources: {{a: {{kind: etcd, endpoints: 'http://127.0.0.1:{self.silent()}'}}}}\n")
