@@ -40,7 +40,7 @@ class Trouble(KubeTest):
     def hand_over(self, holder):
         self.plane.renew_lease(self.name, holderIdentity=holder)
 
-    def told(self, watching, holder, timeout=30):
+    def told(self, watching, holder, timeout=60):
         wait_until(lambda: watching.holder(self.row) == holder, timeout=timeout,
                    what=f"{holder} being told; {watching.lines()[-1:]}")
         self.assertTrue(watching.alive())
