@@ -55,6 +55,17 @@ char *xstrdup(const char *s)
 	return xstrndup(s, strlen(s));
 }
 
+#ifdef __GLIBC__
+/*
+ * Where another allocator is in place (a sanitizer's, a preloaded one), glibc's own begins with the
+ * first call to give back, and two threads that make it at once find half of it (ptmalloc_init).
+ */
+__attribute__((constructor)) static void mem_begin(void)
+{
+	malloc_trim(0);
+}
+#endif
+
 void mem_give_back(void)
 {
 #ifdef __GLIBC__
