@@ -319,8 +319,9 @@ class Scenario(unittest.TestCase):
     def stopped(self, *args):
         """Its exit code once it was told to end, which it does long before the fleet's moment; and what it complained of."""
         process = self.home.popen(*args, "--sim", "demo", "--at", "31d", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        # A pipe that nobody reads is full soon.
-        wait_until(lambda: waits_in(process.stdout) > 60000 if args[1] == "-" else os.path.exists(args[1]))
+        # A pipe that nobody reads is full soon; a file holds more than the first picture then.
+        wait_until(lambda: waits_in(process.stdout) > 60000 if args[1] == "-" else
+                   os.path.exists(args[1]) and os.path.getsize(args[1]) > 300000)
         process.send_signal(signal.SIGINT)
         process.wait(timeout=20)
         err = process.stderr.read().decode()
