@@ -97,11 +97,22 @@ static void record_drive(struct record *r, int signals, int64_t end_ms)
 	}
 }
 
-static int record_end(struct recording *rec, const char *path)
+/* A record without a picture in it is no success: why is said as `list` says it. */
+static int record_vain(const struct record *r)
+{
+	struct board *board = fleet_board(r->look.fleet);
+
+	look_complain(&r->look, board, false);
+	board_unref(board);
+	cli_complain("no source answered: the record holds no picture");
+	return EXIT_CODE_NO_SOURCE;
+}
+
+static int record_end(struct record *r, const char *path)
 {
 	struct err err = { 0 };
 	int64_t bytes = 0;
-	int rc = recording_stop(rec, &bytes, &err);
+	int rc = recording_stop(&r->rec, &bytes, &err);
 
 	/* A reader that went away wants no more, which is no failure. */
 	if (rc == ERR_CANCELLED)
@@ -112,18 +123,7 @@ static int record_end(struct recording *rec, const char *path)
 		return cli_fail(EXIT_CODE_FAILED, &err);
 	if (strcmp(path, "-") != 0)
 		cli_complain("recorded %" PRId64 " bytes; baton replay shows them", bytes);
-	return EXIT_CODE_OK;
-}
-
-/* A record without a picture in it is no success: why is said as `list` says it. */
-static int record_vain(const struct record *r)
-{
-	struct board *board = fleet_board(r->look.fleet);
-
-	look_complain(&r->look, board, false);
-	board_unref(board);
-	cli_complain("no source answered: the record holds no picture");
-	return EXIT_CODE_NO_SOURCE;
+	return r->answered ? EXIT_CODE_OK : record_vain(r);
 }
 
 static int record_run(struct cli *cli)
@@ -149,9 +149,7 @@ static int record_run(struct cli *cli)
 		record_loop(&r, signals,
 			cli->for_ms ? clock_mono_ms(&clock_system) + cli->for_ms : INT64_MAX);
 	record_board(&r);
-	code = record_end(&r.rec, cli->args[0]);
-	if (!code && !r.answered)
-		code = record_vain(&r);
+	code = record_end(&r, cli->args[0]);
 	look_close(&r.look);
 	close(signals);
 	return code;

@@ -304,6 +304,15 @@ class NobodyAnswers(unittest.TestCase):
         self.assertEqual((done.code, done.out), (69, ""))
         self.assertRegex(done.err, r"\Abaton: recorded \d+ bytes; .+\nbaton: b: .+\nbaton: no source answered: the record holds no picture\n\Z")
 
+    def test_who_reads_a_record_of_nobody_may_leave(self):
+        home = self.home(f"sources: {{b: {{kind: etcd, endpoints: 'http://127.0.0.1:{free_port()}'}}}}\n")
+        process = home.popen("record", "-", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+        self.assertEqual((process.wait(timeout=60), err), (0, ""))
+        process.stderr.close()
+
     def test_every_one_shot_command_ends_within_twice_the_timeout(self):
         port = self.silent()
         home = self.home(f"sources:\n  a: {{kind: postgres, conninfo: 'host=127.0.0.1 port={port}'}}\n"

@@ -456,11 +456,11 @@ class Trouble(unittest.TestCase):
 
     def test_a_file_is_not_replaced_unless_asked(self):
         record = self.path("twice.jsonl")
-        self.assertEqual(self.home.baton("record", record, "--for", "1s").code, 0)
+        self.assertEqual(self.home.baton("record", record, "--for", "3s").code, 0)
         done = self.home.baton("record", record, "--for", "1s")
         self.assertEqual(done.code, 1)
         self.assertIn("is there already; --force replaces it", done.err)
-        self.assertEqual(self.home.baton("record", record, "--for", "1s", "--force").code, 0)
+        self.assertEqual(self.home.baton("record", record, "--for", "3s", "--force").code, 0)
 
     def test_standard_output_and_a_reader_that_leaves(self):
         done = self.home.baton("record", "-", "--for", "1s")
@@ -520,7 +520,7 @@ class Trouble(unittest.TestCase):
 
     def test_nothing_can_be_done_in_a_record(self):
         record = self.path("acts.jsonl")
-        self.assertEqual(self.home.baton("record", record, "--for", "1s").code, 0)
+        self.assertEqual(self.home.baton("record", record, "--for", "3s").code, 0)
         done = self.home.baton("act", "release", "orders/postgres:42", "--replay", record, "--expect", "x", "--reason", "x", "--yes")
         self.assertEqual(done.code, 64, done)
 
