@@ -17,13 +17,13 @@ enum {
 
 /* ---- what the watches have yet to tell of ---- */
 
-void kube_found_clear(struct kube *k)
+void kube_ahead_clear(struct kube *k)
 {
-	while (k->n_found) {
-		struct kube_told_of *found = &k->found[--k->n_found];
+	while (k->n_ahead) {
+		struct kube_ahead *a = &k->ahead[--k->n_ahead];
 
-		free(found->uid);
-		free(found->version);
+		free(a->uid);
+		free(a->version);
 	}
 }
 
@@ -41,36 +41,49 @@ static bool is_older(const struct kube_text *a, const char *b)
 	return a->len != len ? a->len < len : memcmp(a->s, b, len) < 0;
 }
 
-static bool found_is_told(const struct kube *k, const struct kube_told_of *found)
+static bool ahead_is_told(const struct kube *k, const struct kube_ahead *a)
 {
-	const struct kube_text *version = kube_store_version(k->store, found->kind, found->uid);
+	const struct kube_text *version = kube_store_version(k->store, a->kind, a->uid);
 
-	return found->version ? version && !is_older(version, found->version) : !version;
+	return a->version ? version && !is_older(version, a->version) : !version;
 }
 
 void kube_tell_behind(struct kube *k)
 {
 	size_t i;
 
-	for (i = 0; i < k->n_found; i++)
-		if (!found_is_told(k, &k->found[i])) {
+	for (i = 0; i < k->n_ahead; i++)
+		if (!ahead_is_told(k, &k->ahead[i])) {
 			round_behind(k->r, true);
 			return;
 		}
-	kube_found_clear(k);
+	kube_ahead_clear(k);
 	round_behind(k->r, false);
 }
 
-/* Whose state this look has told; thing: as it was read. */
-static void look_found(
-	struct kube *k, enum kube_kind kind, const char *uid, const struct kube_thing *thing)
+bool kube_is_ahead(const struct kube *k, enum kube_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < k->n_ahead; i++)
+		if (k->ahead[i].kind == kind && !ahead_is_told(k, &k->ahead[i]))
+			return true;
+	return false;
+}
+
+/* Whose state this look has told; thing: as it was read. Of a kind that can't be seen there, no
+ * picture will ever tell. */
+static void look_ahead(struct kube *k, const struct kube_target *t, enum kube_kind kind,
+	const char *uid, const struct kube_thing *thing)
 {
 	const char *now = kube_string(thing->json, "metadata.uid");
 	const char *version = kube_string(thing->json, "metadata.resourceVersion");
 	bool there = now && version && strcmp(now, uid) == 0;
 
-	MEM_GROW(k->found, k->n_found, k->cap_found);
-	k->found[k->n_found++] = (struct kube_told_of){
+	if (!kube_sees(k, kind, t->ns))
+		return;
+	MEM_GROW(k->ahead, k->n_ahead, k->cap_ahead);
+	k->ahead[k->n_ahead++] = (struct kube_ahead){
 		.kind = kind,
 		.uid = xstrdup(uid),
 		.version = there ? xstrdup(version) : NULL,
@@ -190,7 +203,7 @@ static int look_lease(struct kube *k, const struct order *order, const struct ku
 	kube_act_path(k, &path, KUBE_LEASES, t->ns, t->name);
 	rc = kube_get(k, path.s, &lease, err);
 	if (!rc) {
-		look_found(k, KUBE_LEASES, t->uid, &lease);
+		look_ahead(k, t, KUBE_LEASES, t->uid, &lease);
 		strategy = kube_string(lease.json, "spec.strategy");
 		if (strategy && *strategy)
 			look_preferred(t, lease.json, sight);
@@ -220,7 +233,7 @@ static int look_suspended(struct kube *k, const struct order *order, const struc
 	if (!rc) {
 		bool suspended = json_is_true(kube_member(cron.json, "spec.suspend"));
 
-		look_found(k, KUBE_CRONJOBS, t->uid, &cron);
+		look_ahead(k, t, KUBE_CRONJOBS, t->uid, &cron);
 		active = json_array_size(kube_member(cron.json, "status.active"));
 		sight->settled = cron.json && suspended == want;
 		sight->undone = cron.json && suspended != want;
@@ -249,7 +262,7 @@ static int look_made(struct kube *k, const struct kube_target *t, const char *na
 	rc = kube_get(k, path.s, &job, err);
 	if (!rc) {
 		if (kube_string(job.json, "metadata.uid"))
-			look_found(k, KUBE_JOBS, kube_string(job.json, "metadata.uid"), &job);
+			look_ahead(k, t, KUBE_JOBS, kube_string(job.json, "metadata.uid"), &job);
 		sight->settled = job.json != NULL;
 		str_addf(&sight->text, job.json ? "the Job %s is there" : "the Job %s is not there",
 			name);
@@ -305,7 +318,7 @@ static int look_deleted(struct kube *k, const struct kube_target *t, const json_
 	if (!rc) {
 		bool gone, going;
 
-		look_found(k, KUBE_JOBS, uid, &job);
+		look_ahead(k, t, KUBE_JOBS, uid, &job);
 		now = kube_string(job.json, "metadata.uid");
 		gone = !now || strcmp(now, uid) != 0;
 		going = !gone && kube_member(job.json, "metadata.deletionTimestamp");
@@ -360,7 +373,7 @@ int kube_look(struct kube *k, const struct order *order, const struct kube_targe
 	int rc;
 
 	str_clear(&sight->text);
-	kube_found_clear(k);
+	kube_ahead_clear(k);
 	if (order->s->mechanism == MECH_K8S_LEASE)
 		rc = look_lease(k, order, t, sight, err);
 	else if (order->verb == VERB_RELEASE || order->verb == VERB_KEEP_ONE)

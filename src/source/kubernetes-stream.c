@@ -710,6 +710,13 @@ static void stream_unhang(struct kube_stream *s)
 	s->state = STREAM_IDLE;
 }
 
+/* How often what is not watched is listed: at once, where something of it is known to be old. */
+static int64_t list_every_ms(const struct kube_stream *s)
+{
+	return kube_is_ahead(s->k, s->resource->kind) ? KUBE_AHEAD_EVERY_MS
+						      : KUBE_UNWATCHED_EVERY_MS;
+}
+
 static int stream_step(struct kube_stream *s, struct err *err)
 {
 	int64_t now_ms = round_now_ms(s->k->r);
@@ -739,7 +746,7 @@ static int stream_step(struct kube_stream *s, struct err *err)
 			s->starved = true;
 			stream_unwatch(s);
 		}
-		if (now_ms - s->begun_ms >= KUBE_UNWATCHED_EVERY_MS)
+		if (now_ms - s->begun_ms >= list_every_ms(s))
 			return list_begin(s, err);
 		return 0;
 	case STREAM_DENIED:

@@ -93,8 +93,8 @@ void kube_close(void *state)
 	kube_look_release(k);
 	for (i = 0; i < KUBE_MADE; i++)
 		free(k->made[i].uid);
-	kube_found_clear(k);
-	free(k->found);
+	kube_ahead_clear(k);
+	free(k->ahead);
 	free(k->server_version);
 	free(k->platform);
 	free(k);

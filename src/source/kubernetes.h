@@ -26,6 +26,7 @@ enum {
 		5 * 60 * 1000,        /* so often what only one namespace shows is asked of all */
 	KUBE_DENIED_EVERY_MS = 60000, /* what was refused is tried again */
 	KUBE_UNWATCHED_EVERY_MS = 30000, /* what may be listed and not watched is listed again */
+	KUBE_AHEAD_EVERY_MS = 1000,      /* ... unless a look after an act has seen what it lacks */
 	KUBE_WATCHES_FEW = 5,            /* where each takes a connection, of which there are few */
 	KUBE_DOUBT_MS = 15000, /* so long a refusal of what was allowed is taken for a failure */
 	KUBE_SHORT_WATCH_MS = 1000,  /* a watch that ended so soon is not begun at once again */
@@ -132,8 +133,8 @@ struct kube_looking {
 	size_t holder_len;
 };
 
-/* An object as a look after an act has found it. */
-struct kube_told_of {
+/* An object as a look after an act has found it: ahead of what the watches tell. */
+struct kube_ahead {
 	enum kube_kind kind;
 	char *uid;     /* owned */
 	char *version; /* its resourceVersion, owned; NULL: it is not there */
@@ -191,8 +192,8 @@ struct kube {
 	uint64_t late_changes; /* kube_store_lease_changes then */
 	int64_t acted_ms; /* our monotonic clock when a request that changes something was sent;
 			     TIME_UNKNOWN */
-	struct kube_told_of *found; /* by the last look that the watches have yet to tell of */
-	size_t n_found, cap_found;
+	struct kube_ahead *ahead; /* of the last look, until all of them are told */
+	size_t n_ahead, cap_ahead;
 	struct kube_made made[KUBE_MADE]; /* a ring by n_made */
 	size_t n_made;
 	char *events_of; /* the one row whose events are looked at; NULL: none */
@@ -259,8 +260,10 @@ void kube_asks_stop(struct kube *k);
 /* ---- kubernetes-act-look.c ---- */
 /* Tells the round whether the watches have yet to tell of what a look after an act has seen. */
 void kube_tell_behind(struct kube *k);
+/* The same of one kind. */
+bool kube_is_ahead(const struct kube *k, enum kube_kind kind);
 /* Forgets what the last look has found. */
-void kube_found_clear(struct kube *k);
+void kube_ahead_clear(struct kube *k);
 
 /* ---- kubernetes-look.c ---- */
 /* Takes answers, and asks what is due. */

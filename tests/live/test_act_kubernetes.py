@@ -11,6 +11,7 @@ import time
 import unittest
 
 from servers import ControlPlane, Drive, Home, Kubelet, Node, Proxy, TlsFront, wait_until
+from servers.kubernetes import READ_NODES
 
 CONFIG = """\
 sources:
@@ -404,6 +405,15 @@ class Faults(Case):
         said = self.act("keep-one", row, f"uid:{runs[0]}", home=home)
         left = [run["key"] for run in said["after"]["runs"] if not run["deleted"]]
         self.assertEqual(left, [f"uid:{runs[0]}"], said["after"]["runs"])
+
+    def test_what_can_not_be_seen_is_not_waited_for(self):
+        """Who may make a Job and list none: no picture will have it, and the CronJob is told as it is."""
+        self.plane.grant_more("makes-jobs", [
+            {"apiGroups": ["batch"], "resources": ["cronjobs"], "verbs": ["get", "list", "watch"]},
+            {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["get", "create"]}] + READ_NODES, "nobody")
+        self.cronjob("blind")
+        said = self.act("trigger", "kube/cronjob/default/blind", home=self.home_of("nobody"))
+        self.assertEqual((said["outcome"], said["after"]["id"]), ("done", "kube/cronjob/default/blind"))
 
     def test_looking_and_forecasting_change_nothing(self):
         self.cronjob("looked-at")

@@ -193,6 +193,10 @@ class Looks(unittest.TestCase):
         self.plane.make_lease("last", "late-1", namespace="kube-public", duration=3600)
         event = next(each for each in told if each["event"] == "source" or "last" in (each["id"] or ""))
         self.assertEqual((event["event"], event["id"]), ("appeared", "far/lease/kube-public/last"))
+        # What is listed now and then is listed at once after an act that changed it.
+        self.plane.make_cronjob("switched", schedule="0 0 1 1 *", namespace="kube-public")
+        done = self.home.baton("act", "suspend", "far/cronjob/kube-public/switched", "--reason", "a test", "--yes", "--json")
+        self.assertEqual((done.code, done.json["after"]["detail"]["suspended"]), (0, True), done)
 
 
 if __name__ == "__main__":
