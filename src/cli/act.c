@@ -130,7 +130,8 @@ static struct board *board_after(
 		*ret_after = !snap || gate_item_precedes(item, snap);
 		if (*ret_after)
 			return board;
-		if (clock_mono_ms(clock) >= end) {
+		/* Its outcome is known and recorded: who wants to go need not wait for this. */
+		if (clock_mono_ms(clock) >= end || verb_interrupted(call)) {
 			*ret_after = snap->state == SOURCE_FAILING;
 			return board;
 		}
@@ -229,7 +230,9 @@ static void text_after(
 
 	out_text(out, "now      ");
 	if (!is_after) {
-		out_text(out, "not read yet: look with baton show\n");
+		out_text(out, "not read yet: baton show ");
+		cli_put(out, item->id);
+		out_text(out, " tells it\n");
 		return;
 	}
 	if (!row) {

@@ -5,7 +5,9 @@ and the audit's two lines. And that nothing else of baton changes anything there
 
 import json
 import os
+import signal
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -210,8 +212,22 @@ class EtcdCells(Case):
         said = self.act("revoke", "ctl/elections/too-late", "node-a", home=home)
         self.assertEqual((said["outcome"], said["after"]), ("done", None))
         done = home.baton("act", "revoke", "ctl/elections/too-late", "--expect", "node-b", "--reason", "a test", "--yes")
-        self.assertEqual((done.code, done.out.splitlines()[-1]), (0, "now      not read yet: look with baton show"), done)
+        self.assertEqual((done.code, done.out.splitlines()[-1]), (0, "now      not read yet: baton show ctl/elections/too-late tells it"), done)
         self.assertEqual([self.there(first.key), self.there(second.key)], [None, None])
+
+    def test_who_is_told_to_end_after_the_act_says_what_became_of_it(self):
+        """A picture that would come in time is not waited for."""
+        proxy = LateStreams(self.etcd.port, 4)
+        self.addCleanup(proxy.close)
+        home = Home(CONFIG.format(orders=self.pg.conninfo("postgres"), ctl=f"http://127.0.0.1:{proxy.port}"))
+        self.addCleanup(home.close)
+        self.queue("elections/told-to-end")
+        acting = home.popen("act", "revoke", "ctl/elections/told-to-end", "--expect", "node-a", "--reason", "a test", "--yes",
+                            "--json", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        wait_until(lambda: home.baton("audit").out.count("done"), what="the outcome")
+        acting.send_signal(signal.SIGINT)
+        said = json.loads(acting.communicate(timeout=60)[0])
+        self.assertEqual((acting.returncode, said["outcome"], said["after"]), (0, "done", None))
 
     def test_revoke_of_each_mechanism(self):
         for name, values in (("elections/d", ("node-a", "node-b")), ("locks/d", ("", ""))):
