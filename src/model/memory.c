@@ -136,6 +136,19 @@ bool remembered_other_object(const struct remembered *r, enum mechanism mechanis
 	       (len != strcspn(key, "/") || memcmp(before, key, len) != 0);
 }
 
+/* anew: of another object, whose numbers are not comparable. */
+static void note_regress(
+	struct remembered *r, int64_t token, bool anew, int64_t now_us, struct observed *o)
+{
+	struct remembered_past *p = remembered_make_past(r);
+
+	p->token_before = o->token_before = r->highest_token;
+	p->token_after = o->token_after = token;
+	p->regress_us = now_us;
+	p->reissued = anew;
+	o->regressed = true;
+}
+
 static void observe_token(struct remembered *r, const struct singleton *s, const struct claim *c,
 	int64_t now_us, struct observed *o)
 {
@@ -146,15 +159,8 @@ static void observe_token(struct remembered *r, const struct singleton *s, const
 	o->token_before = r->has_highest ? r->highest_token : 0;
 	o->token_after = s->token;
 	anew = remembered_other_object(r, s->mechanism, claim_key(c));
-	if (r->has_highest && s->token <= r->highest_token) {
-		struct remembered_past *p = remembered_make_past(r);
-
-		p->token_before = r->highest_token;
-		p->token_after = s->token;
-		p->regress_us = now_us;
-		p->reissued = anew;
-		o->regressed = true;
-	}
+	if (r->has_highest && s->token <= r->highest_token)
+		note_regress(r, s->token, anew, now_us, o);
 	/* What another object counts begins anew: its numbers rise from there. */
 	if (!r->has_highest || s->token > r->highest_token || anew)
 		r->highest_token = s->token;
@@ -319,22 +325,22 @@ static void observe_lease(
 static void observe_vacant_token(
 	struct remembered *r, const struct singleton *s, int64_t now_us, struct observed *o)
 {
-	const char *uid = singleton_text(s, DETAIL_UID, NULL), *before = remembered_key(r);
-	size_t len = before ? strcspn(before, "/") : 0;
-	struct remembered_past *p = r->past;
+	const struct remembered_past *p = r->past;
+	const char *uid = singleton_text(s, DETAIL_UID, NULL);
+	struct str key; /* as far as a holder's tells the object */
+	bool anew;
 
-	if (!s->has_token || !uid || !before || !r->has_highest || s->token >= r->highest_token ||
+	if (!s->has_token || !uid || !remembered_key(r) || !r->has_highest ||
+		s->token >= r->highest_token ||
 		(p && p->regress_us != TIME_UNKNOWN && p->token_before == r->highest_token &&
 			p->token_after == s->token))
 		return;
-	p = remembered_make_past(r);
-	p->token_before = o->token_before = r->highest_token;
-	p->token_after = o->token_after = s->token;
-	p->regress_us = now_us;
-	p->reissued = strncmp(before, "uid:", 4) != 0 || strlen(uid) != len - 4 ||
-		      memcmp(before + 4, uid, len - 4) != 0;
-	o->regressed = true;
-	if (p->reissued)
+	str_init(&key, strlen(uid) + 8);
+	str_addf(&key, "uid:%s", uid);
+	anew = remembered_other_object(r, s->mechanism, key.s);
+	str_release(&key);
+	note_regress(r, s->token, anew, now_us, o);
+	if (anew)
 		r->highest_token = s->token;
 }
 
