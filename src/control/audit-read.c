@@ -41,7 +41,6 @@ static void json_clean(json_t *object)
 	json_object_foreach(object, key, value)
 	{
 		const char *text = json_string_value(value);
-
 		const char *plain = text_make_plain(&clean, text, SIZE_MAX);
 
 		if (plain != text)

@@ -256,7 +256,7 @@ static int64_t work_check(struct gate_slot *slot, struct session *s, bool stoppi
 	}
 	/* The picture may be as old as the dialog stood open, where polls are paused. */
 	if (policy_may_be_over(slot->verb, slot->row->v.state))
-		session_poll_now(s);
+		session_poll(s);
 	gate_policy(slot, slot->gate->fleet, s->state_word, slot->gate->options.way, &reasons);
 	if (!reasons.n) {
 		event = read_again(slot, s);

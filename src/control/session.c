@@ -576,8 +576,7 @@ static bool session_stopping(struct session *s)
 	return stop;
 }
 
-/* One poll. Returns whether it went well. */
-static bool session_poll(struct session *s)
+bool session_poll(struct session *s)
 {
 	struct err err = s->open_error;
 	int64_t began_ms = session_now_ms(s);
@@ -603,11 +602,6 @@ static bool session_poll(struct session *s)
 	if (s->round.head)
 		session_polled(s, began_ms);
 	return true;
-}
-
-void session_poll_now(struct session *s)
-{
-	session_poll(s);
 }
 
 /* ---- work that was posted ---- */

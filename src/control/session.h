@@ -156,9 +156,11 @@ void fleet_act_ends(struct fleet *fleet);
 /* For one poll outside a thread (`baton doctor`). */
 void session_round_start(struct session *s, int64_t deadline_ms);
 
-/* For a task of the session's own thread, between two polls: one more, also where polls are paused.
- * How it went stands in state_word. */
-void session_poll_now(struct session *s);
+/*
+ * One poll, by the session's own thread; for its tasks between two of them, also where polls are
+ * paused. Returns whether it went well, which stands in state_word as well.
+ */
+bool session_poll(struct session *s);
 
 /* round.c, for session.c */
 void round_init(struct round *r, struct session *s);

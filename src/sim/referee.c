@@ -2,8 +2,8 @@
 
 #include "sim/referee.h"
 #include "base/mem.h"
-#include "sim/net.h"
 #include "base/str.h"
+#include "sim/net.h"
 
 #include <stdlib.h>
 #include <string.h>
