@@ -20,6 +20,7 @@ enum {
 	FD_SIGNAL,
 	FD_ENDED,
 	FD_FLEET,
+	FD_READER, /* standard output: who leaves is seen though nothing is to be written */
 	FD_COUNT
 };
 
@@ -39,13 +40,15 @@ static void record_board(struct record *r)
 	board_unref(board);
 }
 
-/* Until a signal, the time that was given, or an end of its own. */
-static void record_loop(struct record *r, int signals, int64_t end_ms)
+/* Until a signal, the time that was given, an end of its own, or the reader's. reader: the
+ * descriptor that somebody reads; -1: a file. */
+static void record_loop(struct record *r, int signals, int reader, int64_t end_ms)
 {
 	struct pollfd fds[FD_COUNT] = {
 		[FD_SIGNAL] = { .fd = signals, .events = POLLIN },
 		[FD_ENDED] = { .fd = recorder_fd(r->rec.recorder), .events = POLLIN },
 		[FD_FLEET] = { .fd = -1, .events = POLLIN },
+		[FD_READER] = { .fd = reader },
 	};
 	int64_t taken_ms = INT64_MIN / 2;
 
@@ -58,7 +61,7 @@ static void record_loop(struct record *r, int signals, int64_t end_ms)
 			    clock_wait_ms(&clock_system, next < end_ms ? next : end_ms)) < 0 &&
 			errno != EINTR)
 			return;
-		if (fds[FD_SIGNAL].revents || fds[FD_ENDED].revents)
+		if (fds[FD_SIGNAL].revents || fds[FD_ENDED].revents || fds[FD_READER].revents)
 			return;
 		if (early || !fds[FD_FLEET].revents)
 			continue;
@@ -146,7 +149,7 @@ static int record_run(struct cli *cli)
 	if (r.look.drive)
 		record_drive(&r, signals, drive_end_ms(&r.look, cli));
 	else
-		record_loop(&r, signals,
+		record_loop(&r, signals, strcmp(cli->args[0], "-") == 0 ? STDOUT_FILENO : -1,
 			cli->for_ms ? clock_mono_ms(&clock_system) + cli->for_ms : INT64_MAX);
 	record_board(&r);
 	code = record_end(&r, cli->args[0]);
